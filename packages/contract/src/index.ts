@@ -1,0 +1,1 @@
+export { type SizeName, type SizeResources, sizeNames, sizes } from './sizes.ts';
