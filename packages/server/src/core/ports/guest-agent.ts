@@ -92,10 +92,10 @@ export interface GuestAgent {
   close(): void;
 }
 
-/** Attaches to agents. */
+/** Attaches to agents. `deadlineMs` is how long all of it may take; every failure is GuestUnreachable. */
 export interface GuestConnector {
   /** Opens the machine's channel, resynchronises, and answers only once the agent has answered. */
   attach(machine: Pick<Machine, 'id' | 'openAgentChannel'>, deadlineMs: number): Promise<GuestAgent>;
-  /** The same over a channel that is already open. */
+  /** The same over a channel that is already open. The agent takes it over: it is closed with the agent, and when attaching fails. */
   attachChannel(channel: AgentChannel, deadlineMs: number): Promise<GuestAgent>;
 }

@@ -1,0 +1,128 @@
+import type { Readable } from 'node:stream';
+import {
+  type ExecuteRequest,
+  type ExecuteResult,
+  type GuestAgent,
+  type GuestFigures,
+  type GuestHello,
+  type GuestIdentity,
+  GuestRefusal,
+} from '../core/ports/guest-agent.ts';
+import { figuresAnswer, fileWritten, helloAnswer } from './answers.ts';
+import { correctClock, sendIdentity, type WallClock } from './clock.ts';
+import type { Connection } from './connection.ts';
+import { exchange, isRefusal } from './exchange.ts';
+import { executionSink } from './execution-sink.ts';
+import { fileSink } from './file-sink.ts';
+import { emptySink, jsonSink } from './json-sink.ts';
+import type { GuestDeadlines } from './limits.ts';
+import { Liveness } from './liveness.ts';
+
+/** Node fires timers that are longer than this at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** The host's end of one attached agent, over HTTP/2. */
+export class Http2GuestAgent implements GuestAgent {
+  readonly closed: Promise<void>;
+  readonly #connection: Connection;
+  readonly #deadlines: GuestDeadlines;
+  readonly #now: WallClock;
+  readonly #liveness: Liveness;
+
+  constructor(connection: Connection, deadlines: GuestDeadlines, now: WallClock) {
+    this.closed = connection.closed;
+    this.#connection = connection;
+    this.#deadlines = deadlines;
+    this.#now = now;
+    this.#liveness = new Liveness(connection, deadlines.pingIntervalMs, deadlines.pingAnswerMs);
+  }
+
+  hello(deadlineMs: number = this.#deadlines.smallCallMs): Promise<GuestHello> {
+    return exchange(this.#connection, { method: 'GET', path: '/hello', deadlineMs }, () => jsonSink(helloAnswer));
+  }
+
+  setIdentity(identity: GuestIdentity): Promise<void> {
+    return sendIdentity(this.#connection, identity, this.#deadlines.smallCallMs, this.#now);
+  }
+
+  setClock(): Promise<void> {
+    return correctClock(this.#connection, this.#deadlines.smallCallMs, this.#now);
+  }
+
+  figures(): Promise<GuestFigures> {
+    const request = { method: 'GET', path: '/figures', deadlineMs: this.#deadlines.smallCallMs } as const;
+    return exchange(this.#connection, request, () => jsonSink(figuresAnswer));
+  }
+
+  execute(request: ExecuteRequest): Promise<ExecuteResult> {
+    const body = Buffer.from(
+      JSON.stringify({
+        id: request.id,
+        command: request.command,
+        cwd: request.cwd,
+        env: request.env,
+        timeout_ms: request.timeoutMs,
+        capture_bytes: request.captureBytes,
+        follow: false,
+        stdin: false,
+      }),
+    );
+    const deadlineMs = request.timeoutMs + this.#deadlines.executeGraceMs;
+    const call = { method: 'POST', path: '/executions', body, deadlineMs } as const;
+    return this.#liveness.during(exchange(this.#connection, call, () => executionSink(request.captureBytes)));
+  }
+
+  resumeExecution(id: string, captureBytes: number): Promise<ExecuteResult> {
+    const path = `/executions/${encodeURIComponent(id)}`;
+    const call = { method: 'GET', path, deadlineMs: this.#deadlines.resumeMs } as const;
+    return this.#liveness.during(exchange(this.#connection, call, () => executionSink(captureBytes)));
+  }
+
+  /** Forgetting what the agent does not know is no error. */
+  async forgetExecution(id: string): Promise<void> {
+    const path = `/executions/${encodeURIComponent(id)}`;
+    const call = { method: 'DELETE', path, deadlineMs: this.#deadlines.smallCallMs } as const;
+    try {
+      await exchange(this.#connection, call, emptySink);
+    } catch (error) {
+      if (!isRefusal(error, 'not_found')) throw error;
+    }
+  }
+
+  async readFile(path: string, maxBytes: number): Promise<{ readonly sizeBytes: number; readonly content: Buffer }> {
+    const request = { method: 'GET', path: filePath(path, maxBytes), deadlineMs: this.#fileMs(maxBytes) } as const;
+    return exchange(this.#connection, request, (head) => fileSink(head, maxBytes));
+  }
+
+  async writeFile(
+    path: string,
+    content: Buffer | Readable,
+    maxBytes: number,
+  ): Promise<{ readonly path: string; readonly sizeBytes: number }> {
+    const isBuffer = Buffer.isBuffer(content);
+    if (isBuffer && content.length > maxBytes) {
+      throw new GuestRefusal('too_large', `the file is larger than ${maxBytes} bytes`);
+    }
+    const call = {
+      method: 'PUT',
+      path: filePath(path, maxBytes),
+      body: isBuffer ? content : { source: content, maxBytes },
+      deadlineMs: this.#fileMs(maxBytes),
+    } as const;
+    return exchange(this.#connection, call, () => jsonSink(fileWritten));
+  }
+
+  close(): void {
+    this.#connection.end('the host closed the connection');
+  }
+
+  #fileMs(maxBytes: number): number {
+    const transferMs = Math.ceil((maxBytes / this.#deadlines.slowestBytesPerSecond) * 1_000);
+    return Math.min(this.#deadlines.smallCallMs + transferMs, longestTimerMs);
+  }
+}
+
+function filePath(path: string, maxBytes: number): string {
+  if (!path.isWellFormed()) throw new GuestRefusal('bad_request', 'the path is not Unicode');
+  return `/files?path=${encodeURIComponent(path)}&max_bytes=${maxBytes}`;
+}

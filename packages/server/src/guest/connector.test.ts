@@ -1,0 +1,219 @@
+import { type Duplex, Readable } from 'node:stream';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type GuestAgent, GuestRefusal, GuestUnreachable } from '../core/ports/guest-agent.ts';
+import { createGuestConnector } from './connector.ts';
+import { answerAttach, ended, frame, type Handler, openPeer, type Peer, respondJson, serve } from './testing/peer.ts';
+import { transports } from './testing/transports.ts';
+
+const agents: GuestAgent[] = [];
+afterEach(() => {
+  for (const agent of agents.splice(0)) agent.close();
+});
+
+async function attached(peer: Peer, handler: Handler, now?: () => number): Promise<GuestAgent> {
+  const connector = createGuestConnector(now === undefined ? {} : { now });
+  const serving = serve(peer, handler);
+  const agent = await connector.attachChannel(peer.channel, 5_000);
+  await serving;
+  agents.push(agent);
+  return agent;
+}
+
+async function readAll(stream: Duplex): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+const executionBody = Buffer.concat([frame(0, { started_at_ms: 1 }), frame(1, 'hi'), frame(3, ended)]);
+const execute = { id: 'exec_1', command: 'echo hi', cwd: '/workspace', env: {}, timeoutMs: 1_000, captureBytes: 1_000 };
+
+describe.each(transports)('attach over $name', ({ open }) => {
+  it('says hello, and drops what an earlier connection left behind', async () => {
+    const peer = await openPeer(open);
+    const attaching = createGuestConnector().attachChannel(peer.channel, 5_000);
+    const { performServerHandshake } = await import('node:http2');
+    await answerAttach(peer, Buffer.concat([Buffer.alloc(3_000_000, 'x'), Buffer.from('MAYFLY-SYNC 0123\n')]));
+    const session = performServerHandshake(peer.data);
+    session.on('stream', (stream) => respondJson(stream, 200, { protocol: 1, version: 'v', kernel: 'k', boot_ms: 7 }));
+    const agent = await attaching;
+    expect(await agent.hello()).toEqual({ protocol: 1, version: 'v', kernel: 'k', bootMs: 7 });
+    agent.close();
+    await agent.closed;
+    expect(peer.closed()).toBe(true);
+  });
+
+  it('loses no byte that came in one piece with the marker', async () => {
+    const peer = await openPeer(open);
+    const attaching = createGuestConnector().attachChannel(peer.channel, 5_000);
+    const { performServerHandshake } = await import('node:http2');
+    const { duplexPair } = await import('node:stream');
+    const [near, far] = duplexPair();
+    const session = performServerHandshake(far, { settings: { maxConcurrentStreams: 77 } });
+    session.on('stream', (stream) => respondJson(stream, 200, { protocol: 1, version: 'v', kernel: 'k', boot_ms: 7 }));
+    // The server's first frame, in the same write as the marker: without it the session would never come up.
+    const firstFrames: Buffer = await new Promise((resolve) => near.once('data', resolve));
+    near.pause();
+    await answerAttach(peer, Buffer.from('noise'), firstFrames);
+    peer.data.pipe(near).pipe(peer.data);
+    const agent = await attaching;
+    expect((await agent.hello()).bootMs).toBe(7);
+    agent.close();
+  });
+
+  it('asks again until a guest that woke late answers', async () => {
+    const peer = await openPeer(open);
+    let lines = 0;
+    peer.control.on('data', (chunk: Buffer) => {
+      lines += chunk.toString().split('attach ').length - 1;
+    });
+    const attaching = createGuestConnector({ deadlines: { attachRepeatMs: 5 } }).attachChannel(peer.channel, 5_000);
+    await vi.waitFor(() => expect(lines).toBeGreaterThan(3), { timeout: 2_000, interval: 5 });
+    const serving = serve(peer, () => {});
+    const agent = await attaching;
+    await serving;
+    agent.close();
+  });
+
+  it('runs a command', async () => {
+    let asked: unknown;
+    const agent = await attached(await openPeer(open), async (stream) => {
+      asked = JSON.parse((await readAll(stream)).toString());
+      stream.respond({ ':status': 200 });
+      stream.end(executionBody);
+    });
+    const result = await agent.execute({ ...execute, env: { A: 'b' } });
+    expect(result).toMatchObject({ exitCode: 0, timedOut: false, startedAtMs: 1_000, finishedAtMs: 1_005 });
+    expect(result.stdout.toString()).toBe('hi');
+    expect(asked).toEqual({
+      id: 'exec_1',
+      command: 'echo hi',
+      cwd: '/workspace',
+      env: { A: 'b' },
+      timeout_ms: 1_000,
+      capture_bytes: 1_000,
+      follow: false,
+      stdin: false,
+    });
+  });
+
+  it('picks a command up again, and forgets it once or twice', async () => {
+    const calls: string[] = [];
+    const agent = await attached(await openPeer(open), (stream, path, method) => {
+      calls.push(`${method} ${path}`);
+      if (method === 'GET') {
+        stream.respond({ ':status': 200 });
+        stream.end(executionBody);
+      } else if (calls.length === 2) {
+        stream.respond({ ':status': 204 }, { endStream: true });
+      } else respondJson(stream, 404, { code: 'not_found', message: 'no such execution' });
+    });
+    expect((await agent.resumeExecution('exec_1', 100)).stdout.toString()).toBe('hi');
+    await agent.forgetExecution('exec_1');
+    await agent.forgetExecution('exec_1');
+    expect(calls).toEqual(['GET /executions/exec_1', 'DELETE /executions/exec_1', 'DELETE /executions/exec_1']);
+  });
+
+  it('tells a refusal by its code', async () => {
+    const agent = await attached(await openPeer(open), (stream) => {
+      stream.resume();
+      respondJson(stream, 400, { code: 'bad_cwd', message: 'no such directory' });
+    });
+    const refused = agent.execute(execute);
+    await expect(refused).rejects.toBeInstanceOf(GuestRefusal);
+    await expect(refused).rejects.toMatchObject({ code: 'bad_cwd', message: 'no such directory' });
+  });
+
+  it('writes and reads back 20 MB, from a stream and from a buffer', async () => {
+    const files = new Map<string, Buffer>();
+    const agent = await attached(await openPeer(open), async (stream, path, method) => {
+      if (method === 'PUT') {
+        const content = await readAll(stream);
+        files.set(path, content);
+        respondJson(stream, 200, { path: '/workspace/a b', bytes: content.length });
+      } else {
+        const content = files.get(path) ?? Buffer.alloc(0);
+        stream.respond({ ':status': 200, 'mayfly-size': content.length, 'mayfly-mode': '644' });
+        stream.end(content);
+      }
+    });
+    const content = Buffer.alloc(20_000_000, 'mayfly');
+    const pieces = Array.from({ length: 200 }, (_, at) => content.subarray(at * 100_000, (at + 1) * 100_000));
+    for (const source of [content, Readable.from(pieces)]) {
+      files.clear();
+      const written = await agent.writeFile('a b&é', source, 30_000_000);
+      expect(written).toEqual({ path: '/workspace/a b', sizeBytes: content.length });
+      expect([...files.keys()]).toEqual(['/files?path=a%20b%26%C3%A9&max_bytes=30000000']);
+      const read = await agent.readFile('a b&é', 30_000_000);
+      expect(read.content.equals(content)).toBe(true);
+    }
+  });
+
+  it('stops sending a file that the guest has refused', async () => {
+    const agent = await attached(await openPeer(open), (stream) => {
+      respondJson(stream, 507, { code: 'no_space', message: 'the disk is full' });
+    });
+    const endless = new Readable({
+      read() {
+        this.push(Buffer.alloc(65_536));
+      },
+    });
+    await expect(agent.writeFile('big', endless, 1e12)).rejects.toMatchObject({ code: 'no_space' });
+    await vi.waitFor(() => expect(endless.destroyed).toBe(true), { timeout: 2_000 });
+    expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it('fails a file whose source fails or is too large, and stays connected', async () => {
+    const agent = await attached(await openPeer(open), (stream) => stream.resume());
+    const broken = new Readable({ read: () => {} });
+    const writing = agent.writeFile('f', broken, 1_000);
+    broken.destroy(new Error('the client went away'));
+    await expect(writing).rejects.toThrow('the client went away');
+    const large = Readable.from([Buffer.alloc(600), Buffer.alloc(600)]);
+    await expect(agent.writeFile('f', large, 1_000)).rejects.toMatchObject({ code: 'too_large' });
+    await expect(agent.writeFile('f', Buffer.alloc(1_001), 1_000)).rejects.toMatchObject({ code: 'too_large' });
+    expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it('corrects the clock until it is within 100 ms, three times at most', async () => {
+    const calls: string[] = [];
+    let offsMs = [-500, -50];
+    const handler: Handler = async (stream, path) => {
+      const asked = JSON.parse((await readAll(stream)).toString());
+      expect(Buffer.from(asked.entropy, 'base64')).toHaveLength(48);
+      calls.push(path);
+      respondJson(stream, 200, { unix_ns: String(BigInt(asked.unix_ns) + BigInt(offsMs.shift() ?? 900) * 1_000_000n) });
+    };
+    const agent = await attached(await openPeer(open), handler, () => 1_790_000_000_000);
+    await agent.setIdentity({ hostname: 'h', machineId: 'a'.repeat(32), expiresAtMs: 0 });
+    expect(calls.splice(0)).toEqual(['/identity', '/clock']);
+    offsMs = [];
+    await agent.setIdentity({ hostname: 'h', machineId: 'a'.repeat(32), expiresAtMs: 0 });
+    expect(calls.splice(0)).toEqual(['/identity', '/clock', '/clock', '/clock']);
+    offsMs = [100];
+    await agent.setClock();
+    expect(calls).toEqual(['/clock']);
+  });
+});
+
+describe('opening the channel', () => {
+  it('gives up at the deadline and closes a channel that comes too late', async () => {
+    const [transport] = transports;
+    if (transport === undefined) throw new Error('no transport');
+    const peer = await openPeer(transport.open);
+    const opening = Promise.withResolvers<typeof peer.channel>();
+    const machine = { id: 'm', openAgentChannel: () => opening.promise };
+    await expect(createGuestConnector().attach(machine, 20)).rejects.toBeInstanceOf(GuestUnreachable);
+    opening.resolve(peer.channel);
+    await vi.waitFor(() => expect(peer.closed()).toBe(true));
+  });
+
+  it('tells why it could not open', async () => {
+    const machine = { id: 'm', openAgentChannel: () => Promise.reject(new Error('the machine is gone')) };
+    const refused = createGuestConnector().attach(machine, 1_000);
+    await expect(refused).rejects.toMatchObject({
+      name: 'GuestUnreachable',
+      cause: { message: 'the machine is gone' },
+    });
+  });
+});

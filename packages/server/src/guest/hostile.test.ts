@@ -1,0 +1,329 @@
+import { constants } from 'node:http2';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type GuestAgent, GuestUnreachable } from '../core/ports/guest-agent.ts';
+import { createGuestConnector } from './connector.ts';
+import {
+  answerAttach,
+  frame,
+  greetRaw,
+  type Handler,
+  hello,
+  openPeer,
+  type Peer,
+  respondJson,
+  serve,
+  untilFrame,
+} from './testing/peer.ts';
+import { emptySettings, rawFrame, rawHeader, rawResponse } from './testing/raw-http2.ts';
+import { transports } from './testing/transports.ts';
+
+const connector = createGuestConnector({
+  deadlines: {
+    smallCallMs: 700,
+    executeGraceMs: 300,
+    resumeMs: 300,
+    attachRepeatMs: 20,
+    pingIntervalMs: 20,
+    pingAnswerMs: 100,
+  },
+});
+const execute = { id: 'exec_1', command: 'true', cwd: '/workspace', env: {}, timeoutMs: 100, captureBytes: 1_000 };
+const attachMs = 400;
+
+const escaped: unknown[] = [];
+const onEscape = (error: unknown) => escaped.push(error);
+process.on('uncaughtException', onEscape);
+const agents: GuestAgent[] = [];
+afterEach(() => {
+  for (const agent of agents.splice(0)) agent.close();
+  expect(escaped.splice(0)).toEqual([]);
+});
+
+async function attached(peer: Peer, handler: Handler): Promise<GuestAgent> {
+  const serving = serve(peer, handler);
+  const agent = await connector.attachChannel(peer.channel, 5_000);
+  await serving;
+  agents.push(agent);
+  return agent;
+}
+
+/** Keeps writing as fast as the host reads, until the stream is gone. */
+function flood(peer: Peer, stream: Peer['data'], piece: Buffer): void {
+  const more = () => {
+    while (!peer.closed() && stream.writable && stream.write(piece));
+  };
+  stream.on('drain', more);
+  more();
+}
+
+async function expectLost(work: Promise<unknown>, peer: Peer): Promise<void> {
+  await expect(work).rejects.toBeInstanceOf(GuestUnreachable);
+  expect(peer.closed()).toBe(true);
+}
+
+describe.each(transports)('a hostile agent over $name, attaching', ({ open }) => {
+  it('never answers', async () => {
+    const peer = await openPeer(open);
+    await expectLost(connector.attachChannel(peer.channel, 50), peer);
+  });
+
+  it('hangs up', async () => {
+    const peer = await openPeer(open);
+    const attaching = connector.attachChannel(peer.channel, attachMs);
+    peer.data.destroy();
+    await expectLost(attaching, peer);
+  });
+
+  it('sends noise without end instead of the marker', async () => {
+    const peer = await openPeer(open);
+    const attaching = connector.attachChannel(peer.channel, 10_000);
+    flood(peer, peer.data, Buffer.alloc(1_000_000, 'MAYFLY-SYNC '));
+    await expectLost(attaching, peer);
+    await expect(attaching).rejects.toThrow('no marker');
+  });
+
+  it('sends the marker and then nothing', async () => {
+    const peer = await openPeer(open);
+    const attaching = connector.attachChannel(peer.channel, attachMs);
+    await answerAttach(peer);
+    await expectLost(attaching, peer);
+  });
+
+  it.each([
+    ['text', Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi')],
+    ['zeros', Buffer.alloc(200_000)],
+    ['0xff', Buffer.alloc(200_000, 0xff)],
+    ['a frame that is too long', rawFrame(0, 0, 1, Buffer.alloc(70_000))],
+    ['pushed streams', Buffer.concat([emptySettings, ...pushes(5_000)])],
+    ['settings without end', Buffer.concat(Array.from({ length: 20_000 }, () => emptySettings))],
+    [
+      'pings without end',
+      Buffer.concat([emptySettings, ...Array.from({ length: 50_000 }, () => rawFrame(6, 0, 0, Buffer.alloc(8)))]),
+    ],
+    [
+      'endless continuation',
+      Buffer.concat([emptySettings, rawFrame(1, 0, 1, Buffer.alloc(10)), ...continuations(5_000)]),
+    ],
+    ['an answer nobody asked for', Buffer.concat([emptySettings, rawResponse(99)])],
+    [
+      'a window that overflows',
+      Buffer.concat([
+        emptySettings,
+        ...Array.from({ length: 3 }, () => rawFrame(8, 0, 0, Buffer.from([0x7f, 255, 255, 255]))),
+      ]),
+    ],
+    ['goaway', Buffer.concat([emptySettings, rawFrame(7, 0, 0, Buffer.alloc(8))])],
+  ])('sends %s after the marker', async (_, garbage) => {
+    const peer = await openPeer(open);
+    const attaching = connector.attachChannel(peer.channel, attachMs);
+    const answering = answerAttach(peer, Buffer.alloc(0), garbage);
+    await expectLost(attaching, peer);
+    await answering;
+  });
+
+  it.each([
+    ['another protocol', { ...hello, protocol: 2 }],
+    ['nonsense', 'hello'],
+  ])('says %s at hello', async (_, body) => {
+    const peer = await openPeer(open);
+    const attaching = connector.attachChannel(peer.channel, attachMs);
+    const serving = serve(peer, (stream) => respondJson(stream, 200, body), false);
+    await expectLost(attaching, peer);
+    await serving;
+  });
+});
+
+describe.each(transports)('a hostile agent over $name, attached', ({ open }) => {
+  it('floods the control port, which stays drained and holds nothing', async () => {
+    const peer = await openPeer(open);
+    const agent = await attached(peer, () => {});
+    let sentBytes = 0;
+    const done = new Promise<void>((resolve) => {
+      const piece = Buffer.alloc(100_000, 'x');
+      const more = () => {
+        while (sentBytes < 50_000_000 && peer.control.write(piece)) sentBytes += piece.length;
+        if (sentBytes >= 50_000_000) resolve();
+        else sentBytes += piece.length;
+      };
+      peer.control.on('drain', more);
+      more();
+    });
+    await done;
+    expect(peer.channel.control.readableLength).toBeLessThan(1_000_000);
+    expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it('never answers a call: the call ends at its deadline and the others go on', async () => {
+    const agent = await attached(await openPeer(open), (stream) => stream.resume());
+    await expect(agent.figures()).rejects.toThrow('within 700 ms');
+    await expect(agent.writeFile('f', Buffer.alloc(10), 10)).rejects.toBeInstanceOf(GuestUnreachable);
+    expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it('stops reading in the middle of an upload: the call ends, and closing does not wait for the guest', async () => {
+    const peer = await openPeer(open);
+    const attaching = connector.attachChannel(peer.channel, 5_000);
+    await greetRaw(peer);
+    const agent = await attaching;
+    // Windows of 4 MiB, so that the host's socket really fills up.
+    const more = Buffer.from([0, 0x40, 0, 0]);
+    peer.data.write(Buffer.concat([rawFrame(4, 0, 0, Buffer.from([0, 4, ...more])), rawFrame(8, 0, 0, more)]));
+    const writing = agent.writeFile('f', Buffer.alloc(4_000_000), 4_000_000);
+    writing.catch(() => {});
+    await expect(agent.figures()).rejects.toThrow('within 700 ms');
+    agent.close();
+    await agent.closed;
+    await expect(writing).rejects.toBeInstanceOf(GuestUnreachable);
+    expect(peer.closed()).toBe(true);
+  });
+
+  it('answers a command byte by byte for ever', async () => {
+    const agent = await attached(await openPeer(open), (stream) => {
+      stream.respond({ ':status': 200 });
+      stream.write(frame(0, { started_at_ms: 1 }));
+      const timer = setInterval(() => stream.write(frame(1, 'x')), 5);
+      stream.on('close', () => clearInterval(timer));
+    });
+    await expect(agent.execute(execute)).rejects.toThrow('within 400 ms');
+  });
+
+  it('falls silent during a command: the connection ends when a ping stays unanswered', async () => {
+    const peer = await openPeer(open);
+    const attaching = connector.attachChannel(peer.channel, 5_000);
+    await greetRaw(peer);
+    const agent = await attaching;
+    await expect(agent.execute({ ...execute, timeoutMs: 60_000 })).rejects.toThrow('ping');
+    await agent.closed;
+    expect(peer.closed()).toBe(true);
+  });
+
+  it.each([
+    ['NO_ERROR', constants.NGHTTP2_NO_ERROR],
+    ['INTERNAL_ERROR', constants.NGHTTP2_INTERNAL_ERROR],
+    ['CANCEL', constants.NGHTTP2_CANCEL],
+    ['REFUSED_STREAM', constants.NGHTTP2_REFUSED_STREAM],
+  ])('resets a call with %s', async (_, code) => {
+    const agent = await attached(await openPeer(open), (stream) => stream.close(code));
+    await expect(agent.figures()).rejects.toBeInstanceOf(GuestUnreachable);
+    await expect(agent.execute(execute)).rejects.toBeInstanceOf(GuestUnreachable);
+    expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it.each([
+    ['resets', rawFrame(3, 0, 3, Buffer.from([0, 0, 0, 2]))],
+    ['drops', undefined],
+  ])('%s a file half-way: never a short file', async (_, reset) => {
+    const peer = await openPeer(open);
+    const attaching = connector.attachChannel(peer.channel, 5_000);
+    await greetRaw(peer);
+    const agent = await attaching;
+    agents.push(agent);
+    const reading = agent.readFile('f', 100);
+    reading.catch(() => {});
+    await untilFrame(peer, 1, 0);
+    peer.data.write(rawFrame(1, 4, 3, Buffer.concat([Buffer.from([0x88]), rawHeader('mayfly-size', '100')])));
+    peer.data.write(rawFrame(0, 0, 3, Buffer.alloc(50)), () => {
+      if (reset === undefined) peer.data.destroy();
+      else peer.data.write(reset);
+    });
+    await expect(reading).rejects.toBeInstanceOf(GuestUnreachable);
+  });
+
+  it('says goodbye: every call in flight fails and closed settles', async () => {
+    const agent = await attached(await openPeer(open), (stream) => stream.session?.goaway());
+    const calls = [agent.figures(), agent.execute(execute), agent.readFile('f', 10)];
+    await Promise.all(calls.map((call) => expect(call).rejects.toBeInstanceOf(GuestUnreachable)));
+    await agent.closed;
+    await expect(agent.hello()).rejects.toBeInstanceOf(GuestUnreachable);
+  });
+
+  it('lies about content-length', async () => {
+    const agent = await attached(await openPeer(open), (stream) => {
+      stream.respond({ ':status': 200, 'content-length': 5, 'mayfly-size': 5 });
+      stream.end('0123456789');
+    });
+    await expect(agent.readFile('f', 100)).rejects.toBeInstanceOf(GuestUnreachable);
+  });
+
+  it.each([
+    ['many headers', Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`x-${at}`, 'v']))],
+    ['a huge header', { 'x-large': 'v'.repeat(60_000) }],
+    ['a redirect', { ':status': 302 }],
+  ])('answers with %s', async (_, headers) => {
+    const peer = await openPeer(open);
+    const agent = await attached(peer, (stream) => {
+      stream.respond({ ':status': 200, ...headers });
+      stream.end('{}');
+    });
+    await expect(agent.figures()).rejects.toBeInstanceOf(GuestUnreachable);
+  });
+
+  it('sends an oversized frame: the connection ends', async () => {
+    const peer = await openPeer(open);
+    const agent = await attached(peer, (stream) => {
+      stream.respond({ ':status': 200 });
+      stream.write(Buffer.from([1, 0x7f, 0xff, 0xff, 0xff]));
+    });
+    await expectLost(agent.execute(execute), peer);
+    await agent.closed;
+  });
+
+  it('sends output, JSON or a file without end: the call ends, memory stays', async () => {
+    const agent = await attached(await openPeer(open), (stream, path) => {
+      const piece = path.startsWith('/executions') ? frame(1, Buffer.alloc(60_000)) : Buffer.alloc(60_000, ' ');
+      stream.respond({ ':status': path === '/figures' ? 500 : 200, 'mayfly-size': 10 });
+      if (path.startsWith('/executions')) stream.write(frame(0, { started_at_ms: 1 }));
+      const more = () => {
+        while (stream.writable && stream.write(piece));
+      };
+      stream.on('drain', more);
+      more();
+    });
+    for (let round = 0; round < 5; round += 1) {
+      await expect(agent.execute(execute)).rejects.toThrow('more output');
+      await expect(agent.figures()).rejects.toThrow('more than 16384 bytes');
+      await expect(agent.setClock()).rejects.toThrow('more than 1048576 bytes');
+      await expect(agent.readFile('f', 1_000_000)).rejects.toThrow('more of a file');
+    }
+    expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it('accepts no streams at all', async () => {
+    const peer = await openPeer(open);
+    const agent = await attached(peer, (stream) => {
+      stream.session?.settings({ maxConcurrentStreams: 0 });
+      respondJson(stream, 500, { code: 'internal', message: '' });
+    });
+    await expect(agent.figures()).rejects.toThrow();
+    const calls = Array.from({ length: 100 }, () => agent.hello());
+    await Promise.all(calls.map((call) => expect(call).rejects.toBeInstanceOf(GuestUnreachable)));
+  });
+
+  it('ends a command without its result', async () => {
+    const agent = await attached(await openPeer(open), (stream) => {
+      stream.respond({ ':status': 200 });
+      stream.end(Buffer.concat([frame(0, { started_at_ms: 1 }), frame(1, 'hi')]));
+    });
+    await expect(agent.execute(execute)).rejects.toBeInstanceOf(GuestUnreachable);
+  });
+
+  it('dies in the middle of a command', async () => {
+    const peer = await openPeer(open);
+    const agent = await attached(peer, () => peer.control.destroy());
+    await expect(agent.execute({ ...execute, timeoutMs: 60_000 })).rejects.toBeInstanceOf(GuestUnreachable);
+    await agent.closed;
+  });
+});
+
+function pushes(count: number): Buffer[] {
+  return Array.from({ length: count }, (_, at) => {
+    const promised = Buffer.alloc(4);
+    promised.writeUInt32BE(2 * (at + 1));
+    // :method GET, :scheme http, :path /, and an :authority.
+    return rawFrame(5, 4, 1, Buffer.concat([promised, Buffer.from([0x82, 0x86, 0x84, 0x41, 1, 0x61])]));
+  });
+}
+
+function continuations(count: number): Buffer[] {
+  return Array.from({ length: count }, () => rawFrame(9, 0, 1, Buffer.alloc(1_000)));
+}

@@ -1,0 +1,59 @@
+import { sizes } from '@mayfly/contract';
+import { describe, expect, it } from 'vitest';
+import { buildArgv, type MachinePlan } from './argv.ts';
+
+const plan = (arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: MachinePlan['start']): MachinePlan => ({
+  engine: { arch, acceleration, machineType: arch === 'arm64' ? 'virt-10.0' : 'pc-q35-10.0' },
+  name: 'mayfly-one',
+  resources: sizes.small,
+  ramPath: '/templates/ram',
+  disk: [
+    { format: 'raw', path: '/images/disk.raw' },
+    { format: 'qcow2', path: '/templates/disk.qcow2' },
+    ...(start.kind === 'restore' ? [{ format: 'qcow2', path: '/machines/one/disk.qcow2' } as const] : []),
+  ],
+  sockets: { qmp: '/machines/one/qmp', control: '/machines/one/control', data: '/machines/one/data' },
+  start,
+});
+
+const boot: MachinePlan['start'] = {
+  kind: 'boot',
+  kernelPath: '/images/vmlinuz',
+  initrdPath: '/images/initrd',
+  consolePath: '/templates/console.log',
+};
+const restore: MachinePlan['start'] = { kind: 'restore' };
+
+/** The options that make up the device model, in order: what must be equal for a saved state to load. */
+const deviceModel = (argv: readonly string[]): string[] =>
+  argv.flatMap((word, index) =>
+    ['-machine', '-cpu', '-smp', '-m', '-device'].includes(word) ? [`${word} ${argv[index + 1]}`] : [],
+  );
+
+describe.each(['arm64', 'x64'] as const)('the command line of a machine on %s', (arch) => {
+  it.each(['kvm', 'tcg'] as const)('is the known one with %s', async (acceleration) => {
+    const lines = [boot, restore].map((start) => buildArgv(plan(arch, acceleration, start)).join('\n'));
+    await expect(`${lines.join('\n\n')}\n`).toMatchFileSnapshot(`./golden/${arch}-${acceleration}.txt`);
+  });
+
+  it('has the same device model when it boots and when it restores', () => {
+    const booting = buildArgv(plan(arch, 'tcg', boot));
+    expect(deviceModel(booting)).toEqual(deviceModel(buildArgv(plan(arch, 'tcg', restore))));
+    expect(deviceModel(booting)).toHaveLength(9);
+  });
+
+  it('never boots a kernel and never writes the template when it restores', () => {
+    const argv = buildArgv(plan(arch, 'kvm', restore));
+    expect(argv).not.toContain('-kernel');
+    expect(argv).toContain('-incoming');
+    expect(argv.find((word) => word.startsWith('memory-backend-file'))).toContain('share=off,readonly=on');
+    const disks = argv.flatMap((word, index) => (word === '-blockdev' ? [JSON.parse(argv[index + 1] ?? '')] : []));
+    expect(disks.map((disk) => disk['read-only'])).toEqual([true, true, false]);
+  });
+});
+
+it('keeps a path with a comma in one option', () => {
+  const base = plan('arm64', 'tcg', restore);
+  const argv = buildArgv({ ...base, sockets: { ...base.sockets, qmp: '/a,b/qmp' } });
+  expect(argv).toContain('socket,id=qmp,path=/a,,b/qmp,server=on,wait=off');
+});

@@ -1,0 +1,111 @@
+import type { SizeResources } from '@mayfly/contract';
+import type { QemuEngine } from './host/engine.ts';
+
+/** The unix sockets of one machine, as QEMU is to make them. */
+export interface MachineSockets {
+  readonly qmp: string;
+  readonly control: string;
+  readonly data: string;
+}
+
+/** One layer of the root disk, base first. Only the last layer is written. */
+export interface DiskLayer {
+  readonly format: 'raw' | 'qcow2';
+  readonly path: string;
+}
+
+/** A kernel to boot (building a template), or a saved machine to wait for (everything else). */
+export type Start =
+  | { readonly kind: 'boot'; readonly kernelPath: string; readonly initrdPath: string; readonly consolePath: string }
+  | { readonly kind: 'restore' };
+
+export interface MachinePlan {
+  readonly engine: Pick<QemuEngine, 'arch' | 'acceleration' | 'machineType'>;
+  readonly name: string;
+  readonly resources: SizeResources;
+  /** The RAM file: written when booting, mapped copy-on-write and read-only when restoring. */
+  readonly ramPath: string;
+  readonly disk: readonly DiskLayer[];
+  readonly sockets: MachineSockets;
+  readonly start: Start;
+}
+
+/** QEMU's translation buffer in MiB: at 64 it runs ten times slower, the default of 1024 is paid by every machine. */
+const translationBufferMib = 256;
+
+const cpuModel = ({ arch, acceleration }: MachinePlan['engine']): string => {
+  if (acceleration === 'kvm') return 'host';
+  return arch === 'arm64' ? 'max,pauth-impdef=on' : 'max,la57=off';
+};
+
+const machineOptions = ({ arch, acceleration, machineType }: MachinePlan['engine']): string => {
+  const interrupts = arch === 'arm64' ? `,gic-version=${acceleration === 'kvm' ? 'host' : '3'}` : '';
+  return `${machineType},memory-backend=ram,dump-guest-core=off,usb=off${interrupts}`;
+};
+
+/** The kernel command line. Emulation does not speculate, so its guests need no mitigations; others keep them. */
+export const kernelCommandLine = ({ arch, acceleration }: MachinePlan['engine']): string =>
+  [
+    `console=${arch === 'arm64' ? 'ttyAMA0' : 'ttyS0'}`,
+    'quiet loglevel=4 panic=-1 net.ifnames=0 cgroup_no_v1=all audit=0 nowatchdog random.trust_cpu=on',
+    ...(acceleration === 'tcg' ? ['mitigations=off'] : []),
+  ].join(' ');
+
+/** Commas separate options in QEMU's syntax; a comma in a value is doubled. */
+const quote = (value: string): string => value.replaceAll(',', ',,');
+
+const socketPort = (id: string, path: string, portNumber: number): string[] => [
+  '-chardev',
+  `socket,id=${id},path=${quote(path)},server=on,wait=off`,
+  '-device',
+  `virtserialport,bus=serial0.0,nr=${portNumber},chardev=${id},name=mayfly.${id}`,
+];
+
+const blockdevs = (layers: readonly DiskLayer[]): string[] =>
+  layers.flatMap(({ format, path }, index) => {
+    const top = index === layers.length - 1;
+    const node = {
+      driver: format,
+      'node-name': top ? 'root' : `layer${index}`,
+      'read-only': !top,
+      ...(format === 'qcow2' ? { backing: index === 0 ? null : `layer${index - 1}` } : {}),
+      ...(top ? { discard: 'unmap' } : {}),
+      // Nothing in a disposable disk must survive the host's power cut: flushes end in the page cache.
+      cache: { direct: false, 'no-flush': true },
+      file: { driver: 'file', filename: path, 'read-only': !top, locking: 'off', ...(top ? { discard: 'unmap' } : {}) },
+    };
+    return ['-blockdev', JSON.stringify(node)];
+  });
+
+const startOptions = (plan: MachinePlan): string[] => {
+  if (plan.start.kind === 'restore') return ['-serial', 'null', '-S', '-incoming', 'defer'];
+  const { kernelPath, initrdPath, consolePath } = plan.start;
+  const console = ['-serial', `file:${quote(consolePath)}`];
+  return [...console, '-kernel', kernelPath, '-initrd', initrdPath, '-append', kernelCommandLine(plan.engine)];
+};
+
+/**
+ * The whole command line of one machine, without the program. Booting and restoring differ only in how the RAM file is
+ * mapped, in the console's far end and in the start: the device model is the same, or a saved state would not load.
+ */
+export const buildArgv = (plan: MachinePlan): string[] => {
+  const memoryMib = plan.resources.memoryGb * 1024;
+  const sharing = plan.start.kind === 'boot' ? 'share=on' : 'share=off,readonly=on,rom=off';
+  return [
+    ...['-name', quote(plan.name), '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
+    ...['-machine', machineOptions(plan.engine), '-cpu', cpuModel(plan.engine)],
+    ...['-accel', plan.engine.acceleration === 'kvm' ? 'kvm' : `tcg,tb-size=${translationBufferMib},thread=multi`],
+    ...['-smp', `cpus=${plan.resources.vcpu},sockets=1,cores=${plan.resources.vcpu},threads=1`, '-m', `${memoryMib}M`],
+    ...['-object', `memory-backend-file,id=ram,size=${memoryMib}M,mem-path=${quote(plan.ramPath)},${sharing}`],
+    ...['-rtc', 'base=utc,clock=host'],
+    ...['-chardev', `socket,id=qmp,path=${quote(plan.sockets.qmp)},server=on,wait=off`],
+    ...['-mon', 'chardev=qmp,mode=control'],
+    ...['-device', 'virtio-serial-pci,id=serial0,max_ports=4,disable-legacy=on'],
+    ...socketPort('control', plan.sockets.control, 1),
+    ...socketPort('data', plan.sockets.data, 2),
+    ...blockdevs(plan.disk),
+    ...['-device', 'virtio-blk-pci,id=disk0,drive=root,disable-legacy=on,werror=report,rerror=report'],
+    ...['-object', 'rng-random,id=rng,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=rng,disable-legacy=on'],
+    ...startOptions(plan),
+  ];
+};

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { type Arch, isOlder, machineTypeFor, oldestQemu, parseQemuVersion } from './machine-type.ts';
+
+/** The engine of this host: everything about QEMU that goes into a machine and so into a template's key. */
+export interface QemuEngine {
+  readonly arch: Arch;
+  readonly acceleration: 'kvm' | 'tcg';
+  readonly binary: string;
+  /** As QEMU prints it, e.g. "10.0.2 (Debian 1:10.0.2+ds-2)". */
+  readonly versionText: string;
+  readonly machineType: string;
+}
+
+const canUse = async (path: string): Promise<boolean> => {
+  try {
+    await access(path, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Finds QEMU and the fastest way to run it here. Fails with what to install when there is none, or it is too old. */
+export const detectEngine = async (arch: string = process.arch): Promise<QemuEngine> => {
+  if (arch !== 'arm64' && arch !== 'x64') throw new Error(`unsupported CPU "${arch}": Mayfly runs on arm64 and x86_64`);
+  const binary = arch === 'arm64' ? 'qemu-system-aarch64' : 'qemu-system-x86_64';
+  const { stdout } = await promisify(execFile)(binary, ['--version'], { timeout: 10_000 }).catch((cause: unknown) => {
+    throw new Error(`${binary} does not run: install QEMU (npm start does that as root)`, { cause });
+  });
+  const version = parseQemuVersion(stdout);
+  if (!version || isOlder(version, oldestQemu)) {
+    throw new Error(`${binary} must be 8.2 or newer; found: ${stdout.split('\n', 1)[0]}`);
+  }
+  return {
+    arch,
+    acceleration: (await canUse('/dev/kvm')) ? 'kvm' : 'tcg',
+    binary,
+    versionText: stdout.split('\n', 1)[0]?.replace(/^QEMU emulator version /, '') ?? '',
+    machineType: machineTypeFor(arch, version),
+  };
+};

@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { QmpClient } from './client.ts';
+import { LineSplitter, maxLineBytes } from './line-splitter.ts';
+import { parseQmpMessage } from './message.ts';
+
+const cleanups: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** A QMP client whose other end is the test. */
+const pair = async (): Promise<{ client: QmpClient; peer: Socket }> => {
+  const folder = await mkdtemp(join(tmpdir(), 'qmp-'));
+  const path = join(folder, 's');
+  const server: Server = createServer();
+  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const client = new QmpClient(connect(path));
+  const peer = await accepted;
+  cleanups.push(() => rm(folder, { recursive: true }));
+  cleanups.push(() => void server.close());
+  cleanups.push(() => void peer.destroy());
+  return { client, peer };
+};
+
+describe('a conversation with the monitor', () => {
+  it('answers each command with its own result, whatever the order', async () => {
+    const { client, peer } = await pair();
+    const both = Promise.all([client.execute('a'), client.execute('b')]);
+    peer.write('{"return": "for b", "id": 2}\n{"event": "STOP"}\n{"return": "for a", "id": 1}\n');
+    expect(await both).toEqual(['for a', 'for b']);
+  });
+
+  it('fails a command with what QEMU says of it', async () => {
+    const { client, peer } = await pair();
+    const answer = client.execute('cont');
+    peer.write('{"id": 1, "error": {"class": "GenericError", "desc": "no such thing"}}\n');
+    await expect(answer).rejects.toThrow('QEMU: no such thing');
+  });
+
+  it('fails what is open, and everything after, when QEMU goes away', async () => {
+    const { client, peer } = await pair();
+    const answer = client.execute('cont');
+    peer.destroy();
+    await expect(answer).rejects.toThrow('closed its monitor');
+    await expect(client.execute('stop')).rejects.toThrow('closed its monitor');
+  });
+
+  it('hangs up on a line without end', async () => {
+    const { client, peer } = await pair();
+    peer.on('error', () => {});
+    peer.write(Buffer.alloc(maxLineBytes + 2, 'x'));
+    await expect(client.closed).resolves.toBeUndefined();
+  });
+});
+
+it('cuts lines the same way however the bytes arrive', () => {
+  fc.assert(
+    fc.property(fc.array(fc.stringMatching(/^[^\n\r\s]{1,20}$/)), fc.array(fc.nat(7)), (lines, cuts) => {
+      const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
+      const splitter = new LineSplitter();
+      const seen: string[] = [];
+      let from = 0;
+      for (const cut of cuts) {
+        seen.push(...splitter.push(bytes.subarray(from, from + cut)));
+        from += cut;
+      }
+      seen.push(...splitter.push(bytes.subarray(from)));
+      expect(seen).toEqual(lines);
+    }),
+  );
+});
+
+it('reads anything as a message without an exception', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (line) => {
+      expect(parseQmpMessage(line).kind).toBeTypeOf('string');
+    }),
+  );
+});

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+const event = z.object({ event: z.string().max(128), data: z.record(z.string(), z.unknown()).default({}) });
+const success = z.object({ return: z.unknown(), id: z.number().int() });
+const failure = z.object({ error: z.object({ class: z.string(), desc: z.string() }), id: z.number().int() });
+const greeting = z.object({ QMP: z.record(z.string(), z.unknown()) });
+
+export type QmpEvent = z.infer<typeof event>;
+
+/** What QEMU can say on its monitor. */
+export type QmpMessage =
+  | { readonly kind: 'greeting' }
+  | { readonly kind: 'event'; readonly event: QmpEvent }
+  | { readonly kind: 'success'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'failure'; readonly id: number; readonly message: string }
+  | { readonly kind: 'unknown' };
+
+/** Reads one line; whatever is not QMP is `unknown`, never an exception. */
+export const parseQmpMessage = (line: string): QmpMessage => {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { kind: 'unknown' };
+  }
+  const asSuccess = success.safeParse(value);
+  if (asSuccess.success && value !== null && typeof value === 'object' && 'return' in value) {
+    return { kind: 'success', id: asSuccess.data.id, value: asSuccess.data.return };
+  }
+  const asEvent = event.safeParse(value);
+  if (asEvent.success) return { kind: 'event', event: asEvent.data };
+  const asFailure = failure.safeParse(value);
+  if (asFailure.success) {
+    return { kind: 'failure', id: asFailure.data.id, message: asFailure.data.error.desc.slice(0, 1024) };
+  }
+  return greeting.safeParse(value).success ? { kind: 'greeting' } : { kind: 'unknown' };
+};

@@ -1,0 +1,88 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type SizeName, sizes } from '@mayfly/contract';
+import type { AgentChannel } from '../../../core/ports/machine-driver.ts';
+import { openAgentChannel } from '../agent-channel.ts';
+import { buildArgv } from '../argv.ts';
+import { createEmptyLayer } from '../disk.ts';
+import type { QemuEngine } from '../host/engine.ts';
+import { machineLayout } from '../layout.ts';
+import { connectMonitor } from '../monitor.ts';
+import { QemuProcess, readLogTail } from '../process.ts';
+import { saveDeviceState } from '../qmp/migration.ts';
+import { manifestName, type TemplateManifest, templateFiles } from './manifest.ts';
+
+/** Speaks to the agent of a machine that is booting: waits for it, runs what copies should find warm, and closes the channel. */
+export type WarmUp = (openChannel: (signal: AbortSignal) => Promise<AgentChannel>) => Promise<{
+  readonly bootMs: number;
+  readonly uptimeMs: number;
+}>;
+
+export interface TemplateRecipe {
+  readonly engine: QemuEngine;
+  readonly size: SizeName;
+  readonly kernelPath: string;
+  readonly kernelVersion: string;
+  readonly initrdPath: string;
+  readonly basePath: string;
+  readonly warmUp: WarmUp;
+}
+
+/** How long QEMU may take to write the device state, in milliseconds. */
+const saveDeadlineMs = 60_000;
+
+/** Boots a machine once and saves it, stopped and idle, in an empty folder. The folder is whole only when this returns; flushing it to disk is the caller's. */
+export const buildTemplate = async (recipe: TemplateRecipe, folder: string): Promise<TemplateManifest> => {
+  const files = templateFiles(folder);
+  const layout = machineLayout(folder);
+  const { diskGb } = sizes[recipe.size];
+  await createEmptyLayer(files.diskPath, diskGb);
+  await createEmptyLayer(files.emptyLayerPath, diskGb);
+  const argv = buildArgv({
+    engine: recipe.engine,
+    name: `mayfly-template-${recipe.size}`,
+    resources: sizes[recipe.size],
+    ramPath: files.ramPath,
+    disk: [
+      { format: 'raw', path: recipe.basePath },
+      { format: 'qcow2', path: files.diskPath },
+    ],
+    sockets: layout.sockets,
+    start: {
+      kind: 'boot',
+      kernelPath: recipe.kernelPath,
+      initrdPath: recipe.initrdPath,
+      consolePath: layout.consolePath,
+    },
+  });
+  const process = await QemuProcess.start(recipe.engine.binary, argv, layout.logPath);
+  try {
+    const qmp = await connectMonitor(process, layout.sockets.qmp, layout.logPath);
+    const { bootMs, uptimeMs } = await recipe
+      .warmUp((signal) => openAgentChannel(layout.sockets, signal))
+      .catch(async (cause: unknown) => {
+        const said = await readLogTail(layout.consolePath);
+        throw new Error(`the template machine did not come up. Its console: ${said || '(empty)'}`, { cause });
+      });
+    await qmp.execute('stop');
+    await saveDeviceState(qmp, files.statePath, saveDeadlineMs);
+    await qmp.execute('quit').catch(() => {});
+    await process.ended;
+    const manifest: TemplateManifest = {
+      size: recipe.size,
+      arch: recipe.engine.arch,
+      acceleration: recipe.engine.acceleration,
+      machineType: recipe.engine.machineType,
+      qemuVersion: recipe.engine.versionText,
+      kernelVersion: recipe.kernelVersion,
+      basePath: recipe.basePath,
+      createdAtMs: Date.now(),
+      bootMs,
+      savedAtUptimeMs: uptimeMs,
+    };
+    await writeFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
+    return manifest;
+  } finally {
+    await process.kill();
+  }
+};
