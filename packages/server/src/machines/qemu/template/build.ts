@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SizeName, sizes } from '@mayfly/contract';
 import type { AgentChannel } from '../../../core/ports/machine-driver.ts';
@@ -35,9 +35,9 @@ const saveDeadlineMs = 60_000;
 export const buildTemplate = async (recipe: TemplateRecipe, folder: string): Promise<TemplateManifest> => {
   const files = templateFiles(folder);
   const layout = machineLayout(folder);
-  const { diskGb } = sizes[recipe.size];
-  await createEmptyLayer(files.diskPath, diskGb);
-  await createEmptyLayer(files.emptyLayerPath, diskGb);
+  const { size: diskBytes } = await stat(recipe.basePath);
+  await createEmptyLayer(files.diskPath, diskBytes);
+  await createEmptyLayer(files.emptyLayerPath, diskBytes);
   const argv = buildArgv({
     engine: recipe.engine,
     name: `mayfly-template-${recipe.size}`,

@@ -1,0 +1,59 @@
+/** The directions of imports: contract ← core ← adapters ← app ← setup. Adapters never import each other. */
+const server = '^packages/server/src';
+const adapters = ['store', 'machines', 'guest', 'http', 'gateway'];
+const test = '\\.test\\.ts$|-suite\\.ts$';
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'contract-knows-nobody',
+      severity: 'error',
+      from: { path: '^packages/contract/' },
+      to: { path: '^packages/(?!contract/)' },
+    },
+    {
+      name: 'core-imports-only-the-contract',
+      severity: 'error',
+      from: { path: `${server}/core/`, pathNot: test },
+      to: { path: '^packages/', pathNot: ['^packages/contract/', `${server}/core/`] },
+    },
+    ...adapters.map((adapter) => ({
+      name: `${adapter}-imports-only-core-and-contract`,
+      severity: 'error',
+      from: { path: `${server}/${adapter}/`, pathNot: test },
+      to: { path: '^packages/', pathNot: ['^packages/contract/', `${server}/core/`, `${server}/${adapter}/`] },
+    })),
+    {
+      name: 'nobody-imports-the-app',
+      severity: 'error',
+      from: { path: server, pathNot: [`${server}/app/`, test] },
+      to: { path: `${server}/app/` },
+    },
+    {
+      name: 'server-does-not-know-the-set-up',
+      severity: 'error',
+      from: { path: '^packages/(?!setup/)' },
+      to: { path: '^packages/setup/' },
+    },
+    {
+      name: 'only-tests-import-test-code',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: test },
+      to: { path: test },
+    },
+    {
+      name: 'fake-machines-are-for-tests',
+      severity: 'error',
+      from: { path: '^(packages|bench)/', pathNot: [test, `${server}/machines/fake/`] },
+      to: { path: `${server}/machines/fake/` },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
+};

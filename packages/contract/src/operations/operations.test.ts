@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { describeFailedRules } from '../errors/failed-rules.ts';
+import { createSandboxBody, createSandboxHeaders } from './create-sandbox.ts';
+import { listSandboxesQuery } from './list-sandboxes.ts';
+import { runCommandBody } from './run-command.ts';
+
+function rulesOf(schema: z.ZodType, input: unknown): string {
+  const result = schema.safeParse(input);
+  return result.success ? '' : describeFailedRules(result.error.issues);
+}
+
+describe('create', () => {
+  test.each([[undefined], [null], [{}], [{ size: null, name: null, timeout_minutes: null }], [{ colour: 'blue' }]])(
+    '%j gives the defaults',
+    (body) => {
+      expect(createSandboxBody.parse(body)).toEqual({ size: 'small', name: null, timeout_minutes: 15 });
+    },
+  );
+
+  test('names every failing rule', () => {
+    expect(rulesOf(createSandboxBody, { size: 'tiny', name: 'x'.repeat(101), timeout_minutes: 0 })).toBe(
+      'size must be one of small, medium, large; name must be at most 100 characters; timeout_minutes must be an integer from 1 to 1440',
+    );
+  });
+
+  test('counts a name in code points', () => {
+    expect(rulesOf(createSandboxBody, { name: '🦋'.repeat(100) })).toBe('');
+    expect(rulesOf(createSandboxBody, { name: '🦋'.repeat(101) })).toContain('100 characters');
+  });
+
+  test.each([1441, 1.5, '15', true, Number.NaN, -1, 1e300])('refuses timeout_minutes %j', (timeout_minutes) => {
+    expect(rulesOf(createSandboxBody, { timeout_minutes })).toBe('timeout_minutes must be an integer from 1 to 1440');
+  });
+
+  test.each([[[]], ['text'], [1], [true]])('refuses a body of %j', (body) => {
+    expect(rulesOf(createSandboxBody, body)).toBe('the body must be a JSON object');
+  });
+
+  test('an idempotency key has 1 to 255 characters', () => {
+    expect(rulesOf(createSandboxHeaders, { 'idempotency-key': 'k'.repeat(255), host: 'x' })).toBe('');
+    expect(rulesOf(createSandboxHeaders, { 'idempotency-key': 'k'.repeat(256) })).toContain('Idempotency-Key');
+    expect(rulesOf(createSandboxHeaders, { 'idempotency-key': '' })).toContain('Idempotency-Key');
+  });
+});
+
+describe('list', () => {
+  test('defaults', () => {
+    expect(listSandboxesQuery.parse({})).toEqual({ limit: 20, include_deleted: false });
+  });
+
+  test.each(['0', '101', 'ten', '', '1.5', '1e1', ['1', '2']])('refuses limit %j', (limit) => {
+    expect(rulesOf(listSandboxesQuery, { limit })).toBe('limit must be an integer from 1 to 100');
+  });
+
+  test('reads a cursor with milliseconds and refuses what is no date-time', () => {
+    const parsed = listSandboxesQuery.parse({ starting_after: '2026-01-02T03:04:05.678Z', include_deleted: 'true' });
+    expect(parsed).toEqual({
+      limit: 20,
+      starting_after: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+      include_deleted: true,
+    });
+    expect(rulesOf(listSandboxesQuery, { starting_after: 'sbx_1', include_deleted: 'maybe' })).toBe(
+      'starting_after must be a date-time; include_deleted must be true or false',
+    );
+  });
+});
+
+describe('exec', () => {
+  test('defaults', () => {
+    expect(runCommandBody.parse({ command: 'ls', env: null, cwd: null, timeout_ms: null })).toEqual({
+      command: 'ls',
+      timeout_ms: 60_000,
+      cwd: '/workspace',
+      env: {},
+    });
+  });
+
+  test('a command has 1 to 100000 characters', () => {
+    const rule = 'command must be a string of 1 to 100000 characters';
+    for (const command of ['', 'x'.repeat(100_001), 7, null, undefined]) {
+      expect(rulesOf(runCommandBody, { command })).toBe(rule);
+    }
+    expect(rulesOf(runCommandBody, {})).toBe(rule);
+    expect(rulesOf(runCommandBody, { command: '🦋'.repeat(100_000) })).toBe('');
+  });
+
+  test('names every bad variable and every other failing rule', () => {
+    expect(rulesOf(runCommandBody, { command: '', timeout_ms: 999, env: { '1A': 1, GOOD: 'x', B: null } })).toBe(
+      [
+        'command must be a string of 1 to 100000 characters',
+        'timeout_ms must be an integer from 1000 to 600000',
+        'env name "1A" is not a valid variable name',
+        'env value of "1A" must be a string',
+        'env value of "B" must be a string',
+      ].join('; '),
+    );
+    expect(rulesOf(runCommandBody, { command: 'ls', env: [] })).toBe('env must be an object of strings');
+  });
+
+  test('NUL is refused everywhere', () => {
+    expect(rulesOf(runCommandBody, { command: 'a\0b', cwd: '/\0', env: { A: '\0' } })).toBe(
+      'command must not contain NUL characters; cwd must not contain NUL characters; env value of "A" must not contain NUL characters',
+    );
+  });
+});

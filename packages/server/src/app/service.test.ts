@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Logger, pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { hashApiKey } from '../core/accounts/api-key.ts';
+import { StubDriver } from '../core/testing/stub-driver.ts';
+import { resultOf, StubConnector } from '../core/testing/stub-guest.ts';
+import { openSqliteStore } from '../store/sqlite/open.ts';
+import { readConfig } from './config.ts';
+import { startService } from './service.ts';
+
+const log: Logger = pino({ level: 'silent' });
+let folder: string;
+let driver: StubDriver;
+let connector: StubConnector;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mayfly-service-'));
+  driver = new StubDriver();
+  connector = new StubConnector();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const config = (more: NodeJS.ProcessEnv = {}) => readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', ...more });
+const start = (more?: NodeJS.ProcessEnv) => startService({ config: config(more), driver, connector, log });
+const bearer = (key: string | undefined) => ({ authorization: `Bearer ${key}` });
+const asJson = async (response: Response) => (await response.json()) as Record<string, string | null>;
+
+test('the first start makes an account and a key that work; later starts keep them and show nothing', async () => {
+  const first = await start();
+  const key = first.firstAccount?.generatedKey;
+  expect(first.firstAccount?.email).toBe('admin@localhost');
+  expect(key).toMatch(/^mf_[A-Za-z0-9_-]{43}$/);
+  expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
+  const headers = bearer(key);
+  const created = await fetch(`${first.url}/v1/sandboxes`, { method: 'POST', headers });
+  const { id } = await asJson(created);
+  expect(created.headers.get('location')).toBe(`${first.url}/v1/sandboxes/${id}`);
+  await first.stop();
+
+  const second = await start();
+  expect(second.firstAccount).toBeUndefined();
+  const kept = await fetch(`${second.url}/v1/sandboxes/${id}`, { headers });
+  expect(await asJson(kept)).toMatchObject({ status: 'deleted', status_reason: 'service_stopped' });
+  await second.stop();
+});
+
+test('a key given by the operator works and is not shown', async () => {
+  const service = await start({ MAYFLY_BOOTSTRAP_API_KEY: 'chosen-by-operator' });
+  expect(service.firstAccount?.generatedKey).toBeUndefined();
+  const answer = await fetch(`${service.url}/v1/sandboxes`, { headers: bearer('chosen-by-operator') });
+  expect(answer.status).toBe(200);
+  await service.stop();
+});
+
+test('what a crash left unfinished is failed after the next start, and its idempotency key is free', async () => {
+  const key = 'chosen-by-operator';
+  const headers = { ...bearer(key), 'idempotency-key': 'k' };
+  await (await start({ MAYFLY_BOOTSTRAP_API_KEY: key })).stop();
+  const store = await openSqliteStore(join(folder, 'mayfly.db'));
+  const accountId = (await store.accounts.findByKeyHash(hashApiKey(key)))?.account.id ?? '';
+  const fresh = { accountId, name: null, size: 'small', timeoutMinutes: 15, createdAtMs: 1 } as const;
+  await store.sandboxes.insert({ ...fresh, id: 'sbx_new', idempotencyKey: 'k' });
+  await store.sandboxes.insert({ ...fresh, id: 'sbx_run', idempotencyKey: null });
+  await store.sandboxes.change('sbx_run', 'provisioning', { status: 'running', readyAtMs: 2, expiresAtMs: 9 });
+  await store.executions.insert({ id: 'exec_run', accountId, sandboxId: 'sbx_run', startedAtMs: 3 });
+  await store.close();
+
+  const service = await start();
+  const get = async (path: string) => asJson(await fetch(`${service.url}/v1/${path}`, { headers }));
+  const failed = { status: 'failed', status_reason: 'machine_died: the service was restarted' };
+  expect(await get('sandboxes/sbx_new')).toMatchObject(failed);
+  expect(await get('sandboxes/sbx_run')).toMatchObject(failed);
+  expect(await get('executions/exec_run')).toMatchObject({ status: 'failed', exit_code: null });
+  expect((await fetch(`${service.url}/v1/sandboxes`, { method: 'POST', headers })).status).toBe(201);
+  await service.stop();
+});
+
+describe('a stop', () => {
+  test('lets a command in flight finish and answers it', async () => {
+    const service = await start();
+    const headers = bearer(service.firstAccount?.generatedKey);
+    const { id } = await asJson(await fetch(`${service.url}/v1/sandboxes`, { method: 'POST', headers }));
+    const end = Promise.withResolvers<ReturnType<typeof resultOf>>();
+    const begun = Promise.withResolvers<void>();
+    connector.command = () => {
+      begun.resolve();
+      return end.promise;
+    };
+    const body = JSON.stringify({ command: 'make' });
+    const answer = fetch(`${service.url}/v1/sandboxes/${id}/exec`, { method: 'POST', headers, body });
+    await begun.promise;
+    const stopped = service.stop();
+    await vi.waitFor(() => expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed'));
+    expect(driver.newest.destroyed).toBe(false);
+    end.resolve(resultOf({ stdout: Buffer.from('done') }));
+    expect(await asJson(await answer)).toMatchObject({ status: 'completed', stdout: 'done' });
+    await stopped;
+    expect(driver.newest.destroyed).toBe(true);
+  });
+});
+
+describe('a start that cannot be is refused with what to do', () => {
+  test('two services on one data folder', async () => {
+    const first = await start();
+    await expect(start()).rejects.toThrow(/Another Mayfly service is using the data folder .*MAYFLY_DATA_DIR/);
+    await first.stop();
+    await (await start()).stop();
+  });
+
+  test('a port in use, and the data folder is free again', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    await expect(start({ MAYFLY_PORT: String(port) })).rejects.toThrow(/in use by another program. Set MAYFLY_PORT/);
+    other.close();
+    await (await start()).stop();
+  });
+
+  test('a data folder that cannot be made', async () => {
+    await expect(start({ MAYFLY_DATA_DIR: '/proc/mayfly' })).rejects.toThrow(/cannot be written to .*MAYFLY_DATA_DIR/);
+  });
+});

@@ -1,0 +1,74 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { Core, Deadlines } from '../core/context.ts';
+import { destroyOwned, settleLeftBehind } from '../core/machines/handover.ts';
+import type { Clock } from '../core/ports/clock.ts';
+import type { GuestConnector } from '../core/ports/guest-agent.ts';
+import type { MachineDriver } from '../core/ports/machine-driver.ts';
+import { startSweeper } from '../core/sandboxes/sweeper.ts';
+import { openSqliteStore } from '../store/sqlite/open.ts';
+import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
+import { type Config, printableConfig } from './config.ts';
+import { holdDataFolder } from './data-folder.ts';
+import { closeHttp, listen } from './listen.ts';
+import { wire } from './wire.ts';
+
+const sweepPeriodMs = 60_000;
+const drainMs = 10_000;
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly driver: MachineDriver;
+  readonly connector: GuestConnector;
+  readonly log: FastifyBaseLogger;
+  readonly clock?: Clock;
+  readonly deadlines?: Partial<Deadlines>;
+}
+
+/** A service that takes requests. */
+export interface Service {
+  /** Where callers reach it, without a slash at the end. */
+  readonly url: string;
+  /** Only on the very first start. */
+  readonly firstAccount: FirstAccount | undefined;
+  readonly core: Core;
+  /** Lets requests in flight finish, then releases everything in the reverse order of acquiring it. */
+  stop(): Promise<void>;
+}
+
+/** Starts the service. Whatever is acquired pushes its release, so a start that fails leaves nothing behind either. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, driver, connector, log, clock, deadlines } = options;
+  log.info({ config: printableConfig(config), driver: driver.capabilities() }, 'starting');
+  await using acquired = new AsyncDisposableStack();
+
+  const folder = acquired.use(holdDataFolder(config.dataDir));
+  const store = acquired.adopt(await openSqliteStore(folder.databasePath), (opened) => opened.close());
+  const wired = wire({ store, driver, connector, log, clock, deadlines });
+  const { core, app } = wired;
+  await settleLeftBehind(core);
+  acquired.defer(() => destroyOwned(core));
+  acquired.use(startSweeper(core, sweepPeriodMs));
+  const firstAccount = await bootstrapAccount(core, config);
+  acquired.defer(() => closeHttp(app, drainMs));
+  wired.publicUrl = await listen(app, config);
+  wired.readiness = 'ready';
+  log.info({ url: wired.publicUrl }, 'ready');
+
+  const held = acquired.move();
+  const stop = async (): Promise<void> => {
+    wired.readiness = 'stopping';
+    log.info({}, 'stopping');
+    await held.disposeAsync();
+    log.info({}, 'stopped');
+  };
+  let stopped: Promise<void> | undefined;
+  return {
+    url: wired.publicUrl,
+    firstAccount,
+    core,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}

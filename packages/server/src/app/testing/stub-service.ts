@@ -1,0 +1,89 @@
+import type { ErrorBody, Execution, Sandbox, SandboxList } from '@mayfly/contract';
+import { pino } from 'pino';
+import { hashApiKey } from '../../core/accounts/api-key.ts';
+import type { Deadlines } from '../../core/context.ts';
+import { StubDriver } from '../../core/testing/stub-driver.ts';
+import { StubConnector } from '../../core/testing/stub-guest.ts';
+import type { Readiness } from '../../http/http-app.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { wire } from '../wire.ts';
+
+/** A clock that a test moves. */
+export class StubClock {
+  #nowMs = Date.UTC(2026, 0, 1);
+  nowMs(): number {
+    return this.#nowMs;
+  }
+  advanceMs(ms: number): void {
+    this.#nowMs += ms;
+  }
+}
+
+/** Every field that an answer may have; a test reads those that its answer has. */
+type AnswerBody = Fields<Sandbox> &
+  Fields<Execution> &
+  Fields<SandboxList> &
+  ErrorBody &
+  Record<'object' | 'status', string>;
+type Fields<Resource> = Omit<Resource, 'object' | 'status'>;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: AnswerBody;
+}
+
+/** The whole service over stub machines and a passing database, called without a socket. */
+export async function stubService(deadlines?: Partial<Deadlines>) {
+  const store = await openSqliteStore(':memory:');
+  const driver = new StubDriver();
+  const connector = new StubConnector();
+  const clock = new StubClock();
+  const log = pino({ level: 'silent' });
+  const wired = wire({ store, driver, connector, clock, log, deadlines });
+  wired.readiness = 'ready';
+  const key = 'mf_test_key';
+  await store.accounts.createFirst({
+    id: 'acct_test',
+    email: 'a@localhost',
+    openingCreditMicroUsd: 0,
+    createdAtMs: clock.nowMs(),
+    key: { id: 'key_test', hash: hashApiKey(key), prefix: 'mf_' },
+  });
+
+  /** One request with the account's key, unless the headers say otherwise. */
+  async function call(
+    method: string,
+    url: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const raw = typeof body === 'string' || Buffer.isBuffer(body);
+    const response = await wired.app.inject({
+      method: method as 'GET',
+      url,
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      ...(body !== undefined && { payload: raw ? body : JSON.stringify(body) }),
+    });
+    const parsed = response.body === '' ? ({} as AnswerBody) : response.json<AnswerBody>();
+    return { status: response.statusCode, headers: response.headers, body: parsed };
+  }
+
+  return {
+    ...wired,
+    driver,
+    connector,
+    clock,
+    key,
+    store,
+    call,
+    setReadiness: (readiness: Readiness) => {
+      wired.readiness = readiness;
+    },
+    async [Symbol.asyncDispose]() {
+      await wired.app.close();
+      await wired.core.background.idle();
+      await store.close();
+    },
+  };
+}

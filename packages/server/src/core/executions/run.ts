@@ -1,0 +1,75 @@
+import { limits, type RunCommandBody } from '@mayfly/contract';
+import type { Core } from '../context.ts';
+import { ApiError } from '../errors/api-error.ts';
+import { oneLine } from '../errors/one-line.ts';
+import { type ExecuteResult, GuestRefusal } from '../ports/guest-agent.ts';
+import type { AccountRecord, ExecutionEnd, ExecutionRecord, NewExecution } from '../ports/store.ts';
+import { getSandbox } from '../sandboxes/get.ts';
+import { requireRunning } from '../sandboxes/require-running.ts';
+import { failedEnd, resultEnd } from './end.ts';
+
+/** Refusals of the agent that are the caller's fault; nothing ran. */
+const callerFaults = new Set(['bad_cwd', 'arguments_too_large', 'bad_request']);
+
+/** Runs a command to its end and keeps the result, whether or not the caller still waits for it. */
+export async function runCommand(
+  core: Core,
+  account: AccountRecord,
+  sandboxId: string,
+  body: RunCommandBody,
+): Promise<ExecutionRecord> {
+  requireRunning(await getSandbox(core, account, sandboxId));
+  return core.background.track(execute(core, account, sandboxId, body));
+}
+
+async function execute(
+  core: Core,
+  account: AccountRecord,
+  sandboxId: string,
+  body: RunCommandBody,
+): Promise<ExecutionRecord> {
+  const id = core.ids.next('exec');
+  const execution: NewExecution = { id, accountId: account.id, sandboxId, startedAtMs: core.clock.nowMs() };
+  await core.store.executions.insert(execution);
+  const ids = { execution_id: id, sandbox_id: sandboxId, account_id: account.id };
+  let result: ExecuteResult;
+  try {
+    result = await deliver(core, id, sandboxId, body);
+  } catch (error) {
+    core.log.warn({ ...ids, err: error }, 'execution_failed');
+    await core.store.executions.finish(id, failedEnd(core.clock.nowMs()));
+    throw refusalOf(error);
+  }
+  const end: ExecutionEnd = resultEnd(result, execution.startedAtMs, core.clock.nowMs());
+  await core.store.executions.finish(id, end);
+  void core.background.track(forget(core, id, sandboxId));
+  core.log.debug(
+    { ...ids, status: end.status, exit_code: end.exitCode, duration_ms: end.durationMs },
+    'execution_ended',
+  );
+  return { ...execution, ...end };
+}
+
+async function deliver(core: Core, id: string, sandboxId: string, body: RunCommandBody): Promise<ExecuteResult> {
+  const live = core.machines.get(sandboxId);
+  const agent = await live.agent();
+  const { command, cwd, env, timeout_ms: timeoutMs } = body;
+  return live.whileAlive(agent.execute({ id, command, cwd, env, timeoutMs, captureBytes: limits.captureBytes }));
+}
+
+/** Lets the agent drop what is on disk now. Nothing depends on it: the agent drops its oldest results by itself. */
+async function forget(core: Core, id: string, sandboxId: string): Promise<void> {
+  try {
+    const agent = await core.machines.get(sandboxId).agent();
+    await agent.forgetExecution(id);
+  } catch (err) {
+    core.log.debug({ execution_id: id, sandbox_id: sandboxId, err }, 'forget_failed');
+  }
+}
+
+function refusalOf(error: unknown): ApiError {
+  if (error instanceof GuestRefusal && callerFaults.has(error.code)) {
+    return new ApiError('invalid_request', oneLine(error), { cause: error });
+  }
+  return new ApiError('execution_failed', `the command may or may not have run: ${oneLine(error)}`, { cause: error });
+}

@@ -1,0 +1,82 @@
+import type { GuestAgent, GuestConnector } from '../ports/guest-agent.ts';
+import { GuestUnreachable } from '../ports/guest-agent.ts';
+import type { Machine } from '../ports/machine-driver.ts';
+
+/** A machine of this process together with the connection to its agent. */
+export class LiveMachine {
+  readonly machine: Machine;
+  readonly #connector: GuestConnector;
+  readonly #attachMs: number;
+  readonly #waiting = new Set<(reason: GuestUnreachable) => void>();
+  #agent: Promise<GuestAgent> | undefined;
+  #lost: GuestUnreachable | undefined;
+  #destroying: Promise<void> | undefined;
+
+  constructor(machine: Machine, connector: GuestConnector, attachMs: number) {
+    this.machine = machine;
+    this.#connector = connector;
+    this.#attachMs = attachMs;
+    void machine.exited.then((exit) => this.#lose(`the machine is gone: ${exit.reason}`));
+  }
+
+  /** Whether it was told to go. */
+  get doomed(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /** The attached agent; attaches anew when the connection was lost, one attach at a time. */
+  agent(): Promise<GuestAgent> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
+    this.#agent ??= this.#attach();
+    return this.#agent;
+  }
+
+  /** The work's outcome, or GuestUnreachable as soon as the machine dies or is told to go. */
+  whileAlive<T>(work: Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (this.#lost === undefined) this.#waiting.add(reject);
+    else reject(this.#lost);
+    work.then(resolve, reject).finally(() => this.#waiting.delete(reject));
+    return promise;
+  }
+
+  /** Fails everything that waits for it at once, then ends it. May be called again, e.g. after a failure. */
+  destroy(): Promise<void> {
+    this.#lose('the sandbox was stopped');
+    this.#destroying ??= this.machine.destroy().catch((error: unknown) => {
+      this.#destroying = undefined;
+      throw error;
+    });
+    return this.#destroying;
+  }
+
+  async #attach(): Promise<GuestAgent> {
+    try {
+      const attached = this.#connector.attach(this.machine, this.#attachMs).then((agent) => {
+        if (this.#lost !== undefined) agent.close();
+        return agent;
+      });
+      const agent = await this.whileAlive(attached);
+      void agent.closed.then(() => this.#forget());
+      return agent;
+    } catch (error) {
+      this.#forget();
+      throw error;
+    }
+  }
+
+  #forget(): void {
+    this.#agent = undefined;
+  }
+
+  #lose(reason: string): void {
+    if (this.#lost !== undefined) return;
+    this.#lost = new GuestUnreachable(reason);
+    for (const reject of this.#waiting) reject(this.#lost);
+    this.#waiting.clear();
+    this.#agent?.then(
+      (agent) => agent.close(),
+      () => {},
+    );
+  }
+}

@@ -1,0 +1,18 @@
+import type { Core } from '../context.ts';
+import { oneLine } from '../errors/one-line.ts';
+import { advance } from '../lifecycle/advance.ts';
+import type { SandboxRecord } from '../ports/store.ts';
+
+/** Takes a sandbox's machine away; one that was `deleting` is `deleted` then. Fails if the machine would not go. */
+export async function teardown(core: Core, sandbox: SandboxRecord): Promise<SandboxRecord> {
+  const ids = { sandbox_id: sandbox.id, account_id: sandbox.accountId };
+  try {
+    await core.machines.destroy(sandbox.id);
+  } catch (error) {
+    core.log.error({ ...ids, err: error, reason: oneLine(error) }, 'teardown_failed');
+    throw error;
+  }
+  const { sandbox: gone, changed } = await advance(core, sandbox, { kind: 'machine_gone' });
+  if (changed) core.log.info({ ...ids, reason: gone.statusReason }, 'sandbox_deleted');
+  return gone;
+}

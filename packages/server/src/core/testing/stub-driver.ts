@@ -1,0 +1,69 @@
+import type {
+  DriverCapabilities,
+  LaunchRequest,
+  Machine,
+  MachineDriver,
+  MachineExit,
+} from '../ports/machine-driver.ts';
+
+/** A machine that exists only by name. */
+export class StubMachine implements Machine {
+  readonly id: string;
+  readonly size: LaunchRequest['size'];
+  readonly exited: Promise<MachineExit>;
+  destroyed = false;
+  /** Waited for before a destroy is done; make it reject or hang. */
+  beforeDestroyed: () => Promise<void> = async () => {};
+  readonly #exit: (exit: MachineExit) => void;
+
+  constructor({ id, size }: LaunchRequest) {
+    this.id = id;
+    this.size = size;
+    const { promise, resolve } = Promise.withResolvers<MachineExit>();
+    this.exited = promise;
+    this.#exit = resolve;
+  }
+
+  /** Lets it die by itself. */
+  die(reason: string): void {
+    this.#exit({ requested: false, reason });
+  }
+
+  async destroy(): Promise<void> {
+    await this.beforeDestroyed();
+    this.destroyed = true;
+    this.#exit({ requested: true, reason: 'destroyed' });
+  }
+
+  openAgentChannel(): Promise<never> {
+    return Promise.reject(new Error('a stub has no channel'));
+  }
+
+  async pause(): Promise<void> {}
+  async resume(): Promise<void> {}
+}
+
+/** A driver whose launches a test decides. */
+export class StubDriver implements MachineDriver {
+  readonly machines: StubMachine[] = [];
+  /** Waited for before a launch is done; make it reject or hang. */
+  beforeLaunched: (request: LaunchRequest) => Promise<void> = async () => {};
+
+  async launch(request: LaunchRequest): Promise<StubMachine> {
+    await this.beforeLaunched(request);
+    const machine = new StubMachine(request);
+    this.machines.push(machine);
+    return machine;
+  }
+
+  /** The newest machine. */
+  get newest(): StubMachine {
+    const machine = this.machines.at(-1);
+    if (machine === undefined) throw new Error('nothing was launched');
+    return machine;
+  }
+
+  capabilities(): DriverCapabilities {
+    return { engine: 'stub', acceleration: 'none', pause: false, snapshot: false, adopt: false, network: false };
+  }
+}

@@ -1,0 +1,62 @@
+import {
+  type ExecuteRequest,
+  type ExecuteResult,
+  type GuestAgent,
+  type GuestConnector,
+  type GuestIdentity,
+  GuestUnreachable,
+} from '../ports/guest-agent.ts';
+
+/** What a stubbed command answers. */
+export type StubCommand = (request: ExecuteRequest) => Promise<ExecuteResult>;
+
+/** A command that ended well, with whatever a test wants otherwise. */
+export function resultOf(more: Partial<ExecuteResult> = {}): ExecuteResult {
+  const times = { durationMs: 1, startedAtMs: 0, finishedAtMs: 0 };
+  const output = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), truncated: false };
+  return { exitCode: 0, signal: 0, timedOut: false, oomKilled: false, ...times, ...output, ...more };
+}
+
+/** Agents whose commands a test decides. Counts attaches; records identities and what was forgotten. */
+export class StubConnector implements GuestConnector {
+  command: StubCommand = async ({ command }) => resultOf({ stdout: Buffer.from(`ran ${command}\n`) });
+  attachError: Error | undefined;
+  readonly attaches: string[] = [];
+  readonly identities: GuestIdentity[] = [];
+  readonly forgotten: string[] = [];
+  readonly #disconnects: (() => void)[] = [];
+
+  async attach(machine: { readonly id: string }): Promise<GuestAgent> {
+    this.attaches.push(machine.id);
+    if (this.attachError !== undefined) throw this.attachError;
+    return this.attachChannel();
+  }
+
+  async attachChannel(): Promise<GuestAgent> {
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+    this.#disconnects.push(close);
+    const unused = () => Promise.reject(new Error('not stubbed'));
+    const lost = closed.then((): never => {
+      throw new GuestUnreachable('the connection was lost');
+    });
+    lost.catch(() => {});
+    return {
+      closed,
+      close,
+      setIdentity: async (identity) => void this.identities.push(identity),
+      execute: (request) => Promise.race([this.command(request), lost]),
+      forgetExecution: async (id) => void this.forgotten.push(id),
+      hello: unused,
+      setClock: unused,
+      figures: unused,
+      resumeExecution: unused,
+      readFile: unused,
+      writeFile: unused,
+    };
+  }
+
+  /** Cuts every connection there is. */
+  disconnect(): void {
+    for (const close of this.#disconnects.splice(0)) close();
+  }
+}

@@ -1,0 +1,16 @@
+import type { HttpApp } from './http-app.ts';
+
+/** Lets web pages of any origin call the interface; keys travel in a header, never in a cookie. A preflight needs no key. */
+export function addCrossOrigin(app: HttpApp): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('access-control-allow-origin', '*');
+    reply.header('access-control-expose-headers', 'Location, X-Request-Id, Retry-After');
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return;
+    return reply
+      .code(204)
+      .header('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE')
+      .header('access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Request-Id')
+      .header('access-control-max-age', '86400')
+      .send();
+  });
+}

@@ -1,0 +1,29 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Core } from '../core/context.ts';
+import type { AccountRecord } from '../core/ports/store.ts';
+
+/** The HTTP server with routes typed by their schemas. */
+export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
+
+/** Whether the service takes work. */
+export type Readiness = 'starting' | 'ready' | 'stopping';
+
+/** What the HTTP side needs from the rest of the service. */
+export interface HttpDeps {
+  readonly core: Core;
+  readonly log: FastifyBaseLogger;
+  /** Where callers reach the service, without a slash at the end. */
+  readonly publicUrl: () => string;
+  readonly readiness: () => Readiness;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by authentication; read it with `accountOf`. */
+    account: AccountRecord | undefined;
+    /** Ids that go on the request's log line. */
+    logged: { sandbox_id?: string; execution_id?: string; error_type?: string };
+  }
+}
