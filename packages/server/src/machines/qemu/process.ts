@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open } from 'node:fs/promises';
+import type { QemuEngine } from './host/engine.ts';
 
 /** How a process ended. */
 export interface ProcessEnd {
@@ -32,18 +33,14 @@ export class QemuProcess {
     });
   }
 
-  /** Starts a program with its output appended to a log file. */
-  static async start(program: string, argv: readonly string[], logPath: string): Promise<QemuProcess> {
+  /** Starts QEMU with its output appended to a log file. */
+  static async start(engine: QemuEngine, argv: readonly string[], logPath: string): Promise<QemuProcess> {
+    const env = { PATH: searchPath, ...(engine.preloadPath ? { LD_PRELOAD: engine.preloadPath } : {}) };
     const log: FileHandle = await open(logPath, 'a', 0o600);
     try {
-      const child = spawn(program, argv, {
-        detached: true,
-        stdio: ['ignore', log.fd, log.fd],
-        cwd: '/',
-        env: { PATH: searchPath },
-      });
+      const child = spawn(engine.binary, argv, { detached: true, stdio: ['ignore', log.fd, log.fd], cwd: '/', env });
       const pid = await new Promise<number>((resolve, reject) => {
-        child.once('error', (cause) => reject(new Error(`could not start ${program}`, { cause })));
+        child.once('error', (cause) => reject(new Error(`could not start ${engine.binary}`, { cause })));
         child.once('spawn', () => resolve(child.pid ?? 0));
       });
       child.unref();

@@ -47,7 +47,7 @@ export const restoreTemplate = async (
       start: { kind: 'restore' },
     });
     signal?.throwIfAborted();
-    process = await QemuProcess.start(engine.binary, argv, layout.logPath);
+    process = await QemuProcess.start(engine, argv, layout.logPath);
     const qmp = await connectMonitor(process, layout.sockets.qmp, layout.logPath);
     await loadDeviceState(qmp, template.statePath, loadDeadlineMs);
     signal?.throwIfAborted();

@@ -12,6 +12,8 @@ export interface QemuEngine {
   /** As QEMU prints it, e.g. "10.0.2 (Debian 1:10.0.2+ds-2)". */
   readonly versionText: string;
   readonly machineType: string;
+  /** Library to preload into QEMU, if any. */
+  readonly preloadPath: string | undefined;
 }
 
 const canUse = async (path: string): Promise<boolean> => {
@@ -23,8 +25,11 @@ const canUse = async (path: string): Promise<boolean> => {
   }
 };
 
-/** Finds QEMU and the fastest way to run it here. Fails with what to install when there is none, or it is too old. */
-export const detectEngine = async (arch: string = process.arch): Promise<QemuEngine> => {
+/**
+ * Finds QEMU and the fastest way to run it here. The library is preloaded only where QEMU emulates. Fails with
+ * what to install when there is no QEMU, or it is too old.
+ */
+export const detectEngine = async (preloadPath?: string, arch: string = process.arch): Promise<QemuEngine> => {
   if (arch !== 'arm64' && arch !== 'x64') throw new Error(`unsupported CPU "${arch}": Mayfly runs on arm64 and x86_64`);
   const binary = arch === 'arm64' ? 'qemu-system-aarch64' : 'qemu-system-x86_64';
   const { stdout } = await promisify(execFile)(binary, ['--version'], { timeout: 10_000 }).catch((cause: unknown) => {
@@ -34,11 +39,13 @@ export const detectEngine = async (arch: string = process.arch): Promise<QemuEng
   if (!version || isOlder(version, oldestQemu)) {
     throw new Error(`${binary} must be 8.2 or newer; found: ${stdout.split('\n', 1)[0]}`);
   }
+  const acceleration = (await canUse('/dev/kvm')) ? 'kvm' : 'tcg';
   return {
     arch,
-    acceleration: (await canUse('/dev/kvm')) ? 'kvm' : 'tcg',
+    acceleration,
     binary,
     versionText: stdout.split('\n', 1)[0]?.replace(/^QEMU emulator version /, '') ?? '',
     machineType: machineTypeFor(arch, version),
+    preloadPath: acceleration === 'tcg' ? preloadPath : undefined,
   };
 };

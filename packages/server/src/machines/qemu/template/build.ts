@@ -55,7 +55,7 @@ export const buildTemplate = async (recipe: TemplateRecipe, folder: string): Pro
       consolePath: layout.consolePath,
     },
   });
-  const process = await QemuProcess.start(recipe.engine.binary, argv, layout.logPath);
+  const process = await QemuProcess.start(recipe.engine, argv, layout.logPath);
   try {
     const qmp = await connectMonitor(process, layout.sockets.qmp, layout.logPath);
     const { bootMs, uptimeMs } = await recipe

@@ -22,7 +22,7 @@ export const templateKey = (engine: QemuEngine, size: SizeName, guestKeys: reado
     start: { kind: 'boot', kernelPath: path('kernel'), initrdPath: path('initrd'), consolePath: path('console') },
   });
   return createHash('sha256')
-    .update(JSON.stringify({ recipeVersion, engine, size, guestKeys, argv }))
+    .update(JSON.stringify({ recipeVersion, versionText: engine.versionText, size, guestKeys, argv }))
     .digest('hex')
     .slice(0, 16);
 };

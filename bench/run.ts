@@ -1,0 +1,29 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { createAnnouncer } from '@mayfly/setup/announce.ts';
+import { readEnvironment } from '@mayfly/setup/environment.ts';
+import { prepare } from '@mayfly/setup/prepare.ts';
+import { bootRow } from './rows/boot.ts';
+import { createRows } from './rows/create.ts';
+import { execRows } from './rows/exec.ts';
+import { setStage } from './support/stage.ts';
+import { formatTable, type Row, ratio } from './support/table.ts';
+
+const announcer = createAnnouncer(process.stderr);
+const environment = readEnvironment(process.env);
+const host = await prepare({ environment, announcer, signal: new AbortController().signal });
+await using stage = await setStage(host);
+const { engine } = host;
+console.log(`${engine.arch}, ${cpus().length} cores, ${engine.acceleration}, QEMU ${engine.versionText}`);
+const creates = await announcer.step('creates', () => createRows(stage));
+const execs = await announcer.step('commands', () => execRows(stage));
+const rows: Row[] = [...creates, ...execs, ...creates.slice(0, 1).map((small) => bootRow(stage, small))];
+console.log(formatTable(rows));
+const results = join(import.meta.dirname, 'results');
+await mkdir(results, { recursive: true });
+const report = { at: new Date(), engine, rows: rows.map((row) => ({ ...row, ratio: ratio(row) })) };
+await writeFile(
+  join(results, `${report.at.toISOString().replaceAll(':', '')}.json`),
+  `${JSON.stringify(report, null, 2)}\n`,
+);

@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '@mayfly/server/app/config.ts';
+import { openLog } from '@mayfly/server/app/log.ts';
+import { startService } from '@mayfly/server/app/service.ts';
+import type { GuestConnector } from '@mayfly/server/core/ports/guest-agent.ts';
+import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
+import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import type { Prepared } from '@mayfly/setup/prepare.ts';
+
+/** What rows measure on: a service, and beside it a driver and a connector without one. */
+export interface Stage {
+  readonly host: Pick<Prepared, 'engine' | 'templates' | 'artifacts'>;
+  readonly folder: string;
+  readonly connector: GuestConnector;
+  readonly driver: QemuDriver;
+  /** One request to the service; fails unless it answers with the status. */
+  call(method: string, path: string, status: number, body?: unknown): Promise<unknown>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts a service of its own for the benchmark. */
+export const setStage = async (host: Stage['host']): Promise<Stage> => {
+  const folder = await mkdtemp(join(tmpdir(), 'mayfly-bench-'));
+  const key = 'mf_bench_key_of_the_first_account';
+  const config = readConfig({
+    MAYFLY_PORT: '0',
+    MAYFLY_DATA_DIR: folder,
+    MAYFLY_BOOTSTRAP_API_KEY: key,
+    MAYFLY_LOG_LEVEL: 'warn',
+  });
+  const connector = createGuestConnector();
+  const makeDriver = (name: string) => new QemuDriver({ ...host, machinesDir: join(folder, name) });
+  const service = await startService({ config, driver: makeDriver('machines'), connector, log: openLog(config) });
+  return {
+    host,
+    folder,
+    connector,
+    driver: makeDriver('bare'),
+    call: async (method, path, status, body) => {
+      const response = await fetch(`${service.url}/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${key}` },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      if (response.status !== status) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+      return JSON.parse(text) as unknown;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,0 +1,3 @@
+module mayfly/agent
+
+go 1.24

@@ -1,0 +1,109 @@
+package cgroup
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// realTree makes a tree in the machine's own cgroup2 hierarchy, where there is one that root may write.
+func realTree(t *testing.T) *Tree {
+	for _, base := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+		if _, err := os.Stat(base + "/cgroup.procs"); err != nil {
+			continue
+		}
+		if _, err := os.Stat(base + "/cgroup.controllers"); err != nil {
+			continue
+		}
+		dir, err := os.MkdirTemp(base, "mayfly-test")
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			for range 100 {
+				if syscall.Rmdir(dir) == nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			t.Error("the tree's root did not get empty")
+		})
+		return Open(dir)
+	}
+	t.Skip("no cgroup2 to write to")
+	return nil
+}
+
+func start(t *testing.T, g *Group, script string) int {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	g.Enter(attr)
+	pid, err := syscall.ForkExec("/bin/bash", []string{"bash", "-c", script}, &syscall.ProcAttr{Sys: attr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Started(pid)
+	return pid
+}
+
+func wait(t *testing.T, pid int) syscall.WaitStatus {
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &ws, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	return ws
+}
+
+func TestKillTakesTheWholeGroup(t *testing.T) {
+	tree := realTree(t)
+	g, err := tree.Make("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := start(t, g, "setsid sleep 100 & sleep 100")
+	procs := filepath.Join(g.dir, "cgroup.procs")
+	for b, _ := os.ReadFile(procs); len(b) == 0; b, _ = os.ReadFile(procs) {
+		time.Sleep(time.Millisecond)
+	}
+	g.Kill()
+	if ws := wait(t, pid); ws.Signal() != syscall.SIGKILL {
+		t.Fatalf("status %v", ws)
+	}
+	g.Release()
+	if _, err := tree.Make("one"); err == nil {
+		t.Log("removed at once")
+		syscall.Rmdir(g.dir)
+	}
+}
+
+func TestGroupOutlivesItsLeader(t *testing.T) {
+	tree := realTree(t)
+	g, err := tree.Make("two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, start(t, g, "sleep 0.3 & exit 0"))
+	g.Release()
+	if _, err := os.Stat(g.dir); err != nil {
+		t.Fatal("removed while a process runs")
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(g.dir); os.IsNotExist(err) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("never removed")
+		}
+	}
+}
+
+func TestOOMKilledReadsTheCounter(t *testing.T) {
+	g := &Group{dir: t.TempDir()}
+	for content, want := range map[string]bool{"": false, "oom 3\noom_kill 0\n": false, "low 0\noom_kill 2\noom_group_kill 0\n": true} {
+		os.WriteFile(g.dir+"/memory.events", []byte(content), 0o644)
+		if g.OOMKilled() != want {
+			t.Errorf("%q", content)
+		}
+	}
+}

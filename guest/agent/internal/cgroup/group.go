@@ -1,0 +1,94 @@
+package cgroup
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// Group holds the processes of one command.
+type Group struct {
+	tree   *Tree
+	dir    string // empty: no control group, the session of leader instead
+	fd     int
+	leader int
+}
+
+// Enter makes a process that is started with attr begin in the group.
+func (g *Group) Enter(attr *syscall.SysProcAttr) {
+	if g.fd >= 0 {
+		attr.UseCgroupFD, attr.CgroupFD = true, g.fd
+	}
+}
+
+// Started notes the group's first process; nothing else starts through Enter afterwards.
+func (g *Group) Started(leader int) {
+	g.leader = leader
+	g.closeFD()
+}
+
+func (g *Group) closeFD() {
+	if g.fd >= 0 {
+		syscall.Close(g.fd)
+		g.fd = -1
+	}
+}
+
+// Kill ends every process of the group at once, also those that are just being forked.
+func (g *Group) Kill() {
+	if g.dir == "" {
+		g.signalLeader(syscall.SIGKILL)
+		return
+	}
+	if f, err := os.OpenFile(g.dir+"/cgroup.kill", os.O_WRONLY, 0); err == nil {
+		f.WriteString("1")
+		f.Close()
+	}
+}
+
+// Signal sends sig to every process of the group; there being none is no error.
+func (g *Group) Signal(sig syscall.Signal) {
+	if sig == syscall.SIGKILL {
+		g.Kill()
+		return
+	}
+	if g.dir == "" {
+		g.signalLeader(sig)
+		return
+	}
+	procs, _ := os.ReadFile(g.dir + "/cgroup.procs")
+	for _, line := range bytes.Fields(procs) {
+		if pid, err := strconv.Atoi(string(line)); err == nil && pid > 1 {
+			syscall.Kill(pid, sig)
+		}
+	}
+}
+
+func (g *Group) signalLeader(sig syscall.Signal) {
+	if g.leader > 1 {
+		syscall.Kill(-g.leader, sig)
+	}
+}
+
+// OOMKilled tells whether the kernel killed a process of the group for want of memory.
+func (g *Group) OOMKilled() bool {
+	if g.dir == "" {
+		return false
+	}
+	events, _ := os.ReadFile(g.dir + "/memory.events")
+	for _, line := range bytes.Split(events, []byte{'\n'}) {
+		if n, ok := bytes.CutPrefix(line, []byte("oom_kill ")); ok {
+			return !bytes.Equal(n, []byte("0"))
+		}
+	}
+	return false
+}
+
+// Release removes the group, now or when what runs in it in the background has ended.
+func (g *Group) Release() {
+	g.closeFD()
+	if g.dir != "" && syscall.Rmdir(g.dir) == syscall.EBUSY {
+		g.tree.leave(g.dir)
+	}
+}

@@ -1,0 +1,113 @@
+package execution
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"mayfly/agent/internal/frame"
+)
+
+const (
+	frameStarted = 0
+	frameStdout  = 1 // stderr is the next
+	frameResult  = 3
+)
+
+// follower is a host that reads an execution: how far it has come in each stream.
+type follower struct {
+	at   [2]int64
+	next int // the stream whose turn it is
+}
+
+// frames holds buffers for a frame with its header.
+var frames = sync.Pool{New: func() any { return new([frame.HeaderLen + 32<<10]byte) }}
+
+// stream sends the execution to w from its beginning to its result. It ends early when the host goes; the command does not care.
+func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
+	f := &follower{}
+	e.mu.Lock()
+	e.followers[f] = struct{}{}
+	e.mu.Unlock()
+	defer e.unfollow(f)
+	defer context.AfterFunc(ctx, e.wake)()
+
+	if frame.WriteJSON(w, frameStarted, map[string]int64{"started_at_ms": e.StartedAt.UnixMilli()}) != nil {
+		return
+	}
+	flush := http.NewResponseController(w).Flush
+	buf := frames.Get().(*[frame.HeaderLen + 32<<10]byte)
+	defer frames.Put(buf)
+	for flushed := false; ; {
+		kind, n, result := e.more(ctx, f, buf[frame.HeaderLen:], flushed)
+		switch {
+		case n > 0:
+			frame.PutHeader(buf[:], kind, n)
+			if _, err := w.Write(buf[:frame.HeaderLen+n]); err != nil {
+				return
+			}
+			flushed = false
+		case result != nil:
+			frame.WriteJSON(w, frameResult, result)
+			return
+		case ctx.Err() != nil:
+			return
+		default:
+			if flush() != nil {
+				return
+			}
+			flushed = true
+		}
+	}
+}
+
+// more copies the next bytes for f into p. It returns the result once there are no more, and nothing at all when the host
+// has gone, or when there is nothing to send and wait is false.
+func (e *Execution) more(ctx context.Context, f *follower, p []byte, wait bool) (kind byte, n int, result *Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for {
+		for range e.outputs {
+			i := f.next
+			f.next = 1 - f.next
+			if n, f.at[i] = e.outputs[i].read(f.at[i], p); n > 0 {
+				e.trim(i)
+				return byte(frameStdout + i), n, nil
+			}
+		}
+		if e.result != nil || ctx.Err() != nil || !wait {
+			return 0, 0, e.result
+		}
+		e.changed.Wait()
+	}
+}
+
+// trim drops what every follower has had of a stream and wakes a command that waits for that.
+func (e *Execution) trim(stream int) {
+	o := &e.outputs[stream]
+	if len(o.window) == 0 {
+		return
+	}
+	slowest := o.total
+	for f := range e.followers {
+		slowest = min(slowest, f.at[stream])
+	}
+	o.trim(slowest)
+	e.changed.Broadcast()
+}
+
+func (e *Execution) unfollow(f *follower) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.followers, f)
+	for i := range e.outputs {
+		e.trim(i)
+	}
+	e.changed.Broadcast()
+}
+
+func (e *Execution) wake() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.changed.Broadcast()
+}

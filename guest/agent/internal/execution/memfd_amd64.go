@@ -1,0 +1,3 @@
+package execution
+
+const sysMemfdCreate = 319

@@ -1,0 +1,133 @@
+package files
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"mayfly/agent/internal/fault"
+	"mayfly/agent/internal/fsuser"
+)
+
+const maxLinks = 40
+
+// Write puts all of body at p, following symlinks and making parent folders. It is written beside and renamed, so a failure
+// leaves what was there. A body over maxBytes (negative: any size) is too_large. Returns the file's size.
+func Write(p string, body io.Reader, maxBytes int64) (size int64, err error) {
+	err = fsuser.Do(func() error {
+		size, err = write(p, body, maxBytes)
+		return err
+	})
+	return size, err
+}
+
+func write(p string, body io.Reader, maxBytes int64) (int64, error) {
+	target, mode, err := writeTarget(p)
+	if err != nil {
+		return 0, err
+	}
+	temp, err := createBeside(target)
+	if err != nil {
+		return 0, err
+	}
+	size, err := fill(temp, body, maxBytes, mode)
+	if closeErr := temp.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), target)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+		return 0, err
+	}
+	return size, nil
+}
+
+// writeTarget follows the symlinks p ends in and checks that what is there may be replaced.
+func writeTarget(p string) (target string, mode os.FileMode, err error) {
+	for range maxLinks {
+		var st syscall.Stat_t
+		if err := syscall.Lstat(p, &st); err == syscall.ENOENT {
+			return p, 0o644, nil
+		} else if err != nil {
+			return "", 0, &os.PathError{Op: "stat", Path: p, Err: err}
+		}
+		if st.Mode&syscall.S_IFMT != syscall.S_IFLNK {
+			if err := mustBeRegular(p, st.Mode); err != nil {
+				return "", 0, err
+			}
+			return p, os.FileMode(st.Mode & 0o777), mayWrite(p)
+		}
+		link, err := os.Readlink(p)
+		if err != nil {
+			return "", 0, err
+		}
+		if !strings.HasPrefix(link, "/") {
+			link = p[:strings.LastIndexByte(p, '/')+1] + link
+		}
+		p = link
+	}
+	return "", 0, &os.PathError{Op: "open", Path: p, Err: syscall.ELOOP}
+}
+
+// mayWrite refuses a file whose mode forbids the user to write it; a program that runs may be replaced.
+func mayWrite(p string) error {
+	f, err := os.OpenFile(p, os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, 0)
+	if err == nil {
+		return f.Close()
+	}
+	if errors.Is(err, syscall.ETXTBSY) {
+		return nil
+	}
+	return err
+}
+
+// createBeside makes a fresh file in target's folder, and the folder if need be.
+func createBeside(target string) (*os.File, error) {
+	dir, base := path.Split(target)
+	if base == "" || base == "." || base == ".." {
+		return nil, fault.New("is_directory", "%s is a directory", target)
+	}
+	if len(base) > 255 {
+		return nil, &os.PathError{Op: "open", Path: base, Err: syscall.ENAMETOOLONG}
+	}
+	var b [9]byte
+	rand.Read(b[:])
+	name := dir + ".mayfly-" + hex.EncodeToString(b[:])
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL | syscall.O_NOFOLLOW
+	f, err := os.OpenFile(name, flags, 0o600)
+	if errors.Is(err, syscall.ENOENT) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		f, err = os.OpenFile(name, flags, 0o600)
+	}
+	return f, err
+}
+
+func fill(f *os.File, body io.Reader, maxBytes int64, mode os.FileMode) (int64, error) {
+	if maxBytes >= 0 {
+		body = io.LimitReader(body, maxBytes+1)
+	}
+	n, err := io.CopyBuffer(struct{ io.Writer }{f}, body, make([]byte, 128<<10))
+	if err != nil {
+		return 0, err
+	}
+	if maxBytes >= 0 && n > maxBytes {
+		return 0, fault.New("too_large", "the body has over %d bytes", maxBytes)
+	}
+	if err := f.Chmod(mode); err != nil {
+		return 0, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}

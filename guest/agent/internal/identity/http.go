@@ -1,0 +1,64 @@
+package identity
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"mayfly/agent/internal/fault"
+)
+
+// Register adds the identity, clock and expiry requests to mux.
+func Register(mux *http.ServeMux, m Machine, root string, setExpiry func(unixMs int64)) {
+	mux.HandleFunc("POST /identity", func(w http.ResponseWriter, r *http.Request) {
+		var i Identity
+		err := decode(w, r, &i)
+		if err == nil {
+			err = i.Apply(m, root)
+		}
+		if err != nil {
+			fault.Send(w, err)
+			return
+		}
+		setExpiry(i.ExpiresAtMs)
+		answerTime(w)
+	})
+	mux.HandleFunc("POST /clock", func(w http.ResponseWriter, r *http.Request) {
+		var i Identity
+		err := decode(w, r, &i)
+		if err == nil {
+			err = ApplyClock(m, i.UnixNs, i.Entropy)
+		}
+		if err != nil {
+			fault.Send(w, err)
+			return
+		}
+		answerTime(w)
+	})
+	mux.HandleFunc("POST /expiry", func(w http.ResponseWriter, r *http.Request) {
+		var i Identity
+		if err := decode(w, r, &i); err != nil {
+			fault.Send(w, err)
+			return
+		}
+		setExpiry(i.ExpiresAtMs)
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+func decode(w http.ResponseWriter, r *http.Request, into *Identity) error {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 16<<10)).Decode(into); err != nil {
+		return fault.New("bad_request", "%s", err)
+	}
+	if into.ExpiresAtMs < 0 {
+		return fault.New("bad_request", "expires_at_ms is negative")
+	}
+	return nil
+}
+
+// answerTime tells the host the clock as late as possible, so that it sees how far off it is.
+func answerTime(w http.ResponseWriter) {
+	w.Header().Set("content-type", "application/json")
+	fmt.Fprintf(w, `{"unix_ns":"%d"}`, time.Now().UnixNano())
+}

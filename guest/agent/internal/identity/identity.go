@@ -1,0 +1,128 @@
+// Package identity makes a restored machine somebody's: time, randomness, names.
+package identity
+
+import (
+	"encoding/hex"
+	"os"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"mayfly/agent/internal/fault"
+)
+
+// Identity is what the host says the machine is.
+type Identity struct {
+	UnixNs      string `json:"unix_ns"`
+	Entropy     []byte `json:"entropy"`
+	Hostname    string `json:"hostname"`
+	MachineID   string `json:"machine_id"`
+	ExpiresAtMs int64  `json:"expires_at_ms"`
+}
+
+// Machine is what an identity is applied to; tests have another.
+type Machine interface {
+	SetClock(time.Time) error
+	AddEntropy([]byte) error
+	SetHostname(string) error
+}
+
+var validHostname = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?$`)
+
+// Apply makes the machine the identity's, with its files under root. Doing it again changes nothing.
+func (i *Identity) Apply(m Machine, root string) error {
+	if !validHostname.MatchString(i.Hostname) {
+		return fault.New("bad_request", "hostname is not valid")
+	}
+	if id, err := hex.DecodeString(i.MachineID); err != nil || len(id) != 16 {
+		return fault.New("bad_request", "machine_id is not 32 hex digits")
+	}
+	if err := ApplyClock(m, i.UnixNs, i.Entropy); err != nil {
+		return err
+	}
+	if err := m.SetHostname(i.Hostname); err != nil {
+		return err
+	}
+	for name, content := range map[string]string{
+		"/etc/hostname":   i.Hostname + "\n",
+		"/etc/machine-id": i.MachineID + "\n",
+		"/etc/hosts":      "127.0.0.1\tlocalhost\n127.0.1.1\t" + i.Hostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n",
+	} {
+		if err := replace(root+name, content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ApplyClock sets the time and mixes fresh entropy in.
+func ApplyClock(m Machine, unixNs string, entropy []byte) error {
+	ns, err := strconv.ParseInt(unixNs, 10, 64)
+	if err != nil || ns <= 0 {
+		return fault.New("bad_request", "unix_ns is not a positive number")
+	}
+	if len(entropy) < 32 || len(entropy) > 64 {
+		return fault.New("bad_request", "entropy is not 32 to 64 bytes")
+	}
+	if err := m.AddEntropy(entropy); err != nil {
+		return err
+	}
+	return m.SetClock(time.Unix(0, ns))
+}
+
+// replace gives a file its content by rename, unless it has it already.
+func replace(name, content string) error {
+	if old, err := os.ReadFile(name); err == nil && string(old) == content {
+		return nil
+	}
+	temp := name + ".mayfly"
+	if err := os.WriteFile(temp, []byte(content), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temp, name)
+}
+
+// Kernel is the machine the agent runs on.
+type Kernel struct{}
+
+// SetClock sets CLOCK_REALTIME.
+func (Kernel) SetClock(t time.Time) error {
+	ts := syscall.NsecToTimespec(t.UnixNano())
+	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_SETTIME, 0, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
+		return os.NewSyscallError("clock_settime", errno)
+	}
+	return nil
+}
+
+// SetHostname sets the kernel's.
+func (Kernel) SetHostname(name string) error {
+	return os.NewSyscallError("sethostname", syscall.Sethostname([]byte(name)))
+}
+
+const (
+	rndAddEntropy = 0x40085203
+	rndReseedCRNG = 0x5207
+)
+
+// AddEntropy mixes bytes into the kernel's generator, credits them and has it reseed at once.
+func (Kernel) AddEntropy(b []byte) error {
+	f, err := os.OpenFile("/dev/urandom", os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var pool struct {
+		bits, bytes int32
+		data        [64]byte
+	}
+	pool.bits, pool.bytes = int32(8*len(b)), int32(copy(pool.data[:], b))
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), rndAddEntropy, uintptr(unsafe.Pointer(&pool))); errno != 0 {
+		return os.NewSyscallError("RNDADDENTROPY", errno)
+	}
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), rndReseedCRNG, 0); errno != 0 {
+		return os.NewSyscallError("RNDRESEEDCRNG", errno)
+	}
+	return nil
+}

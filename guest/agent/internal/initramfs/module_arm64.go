@@ -1,0 +1,3 @@
+package initramfs
+
+const sysFinitModule = 273

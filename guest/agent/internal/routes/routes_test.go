@@ -1,0 +1,46 @@
+package routes
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"mayfly/agent/internal/cgroup"
+	"mayfly/agent/internal/execution"
+	"mayfly/agent/internal/identity"
+	"mayfly/agent/internal/terminal"
+)
+
+func TestHandler(t *testing.T) {
+	off := make(chan struct{})
+	h := (&Agent{
+		Version: "v", Executions: &execution.Table{Tree: &cgroup.Tree{}}, Terminals: &terminal.Table{}, Machine: identity.Kernel{},
+		SetExpiry: func(int64) {}, PowerOff: func() { close(off) },
+	}).Handler()
+	for _, c := range []struct {
+		method, path string
+		status       int
+		key          string
+	}{
+		{"GET", "/hello", 200, "kernel"}, {"GET", "/figures", 200, "unix_ns"}, {"GET", "/executions", 200, "executions"},
+		{"GET", "/nothing", 404, "code"}, {"PATCH", "/hello", 404, "code"}, {"GET", "/executions/none", 404, "code"},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
+		var body map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != c.status || body[c.key] == nil {
+			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", "/poweroff", nil))
+	select {
+	case <-off:
+	case <-time.After(5 * time.Second):
+		t.Fatal("still on")
+	}
+	if w.Code != 202 {
+		t.Fatal(w.Code)
+	}
+}

@@ -1,0 +1,138 @@
+package terminal
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"mayfly/agent/internal/cgroup"
+	"mayfly/agent/internal/fsuser"
+	"mayfly/agent/internal/shell"
+)
+
+// Terminal is a login shell, with or without somebody looking at it.
+type Terminal struct {
+	master *os.File
+	pid    int
+	group  *cgroup.Group
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	recent  []byte // the last output; a viewer who comes back sees it again
+	from    int64  // position of its first byte
+	viewer  *viewer
+	exited  bool
+	code    *int
+}
+
+// viewer is a host that shows the terminal, and how far it has come.
+type viewer struct{ at int64 }
+
+// recentLen is how much output is kept for a viewer who comes back, and how far the shell may run ahead of one who is there.
+const recentLen = 256 << 10
+
+// start runs `bash -l`; ended is called when it has exited.
+func start(group *cgroup.Group, dir string, s size, ended func()) (*Terminal, error) {
+	env, err := shell.Environment(map[string]string{"TERM": "xterm-256color", "COLORTERM": "truecolor"})
+	if err != nil {
+		return nil, err
+	}
+	master, slave, err := openPTY(s)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(slave)
+	const ttyGroup = 5
+	syscall.Fchown(slave, fsuser.UID, ttyGroup)
+	syscall.Fchmod(slave, 0o620)
+	fd := uintptr(slave)
+	pid, err := shell.Start{Args: []string{"bash", "-l"}, Env: env, Dir: dir, Files: []uintptr{fd, fd, fd}, Group: group, Terminal: true}.Run()
+	if err != nil {
+		master.Close()
+		return nil, err
+	}
+	t := &Terminal{master: master, pid: pid, group: group}
+	t.changed = sync.NewCond(&t.mu)
+	go t.supervise(ended)
+	return t, nil
+}
+
+// supervise reads what the shell shows until it has exited.
+func (t *Terminal) supervise(ended func()) {
+	pumped := make(chan struct{})
+	go func() {
+		defer close(pumped)
+		t.pump()
+	}()
+	var ws syscall.WaitStatus
+	for {
+		if _, err := syscall.Wait4(t.pid, &ws, 0, nil); err != syscall.EINTR {
+			break
+		}
+	}
+	t.mu.Lock()
+	t.exited = true
+	t.changed.Broadcast()
+	t.mu.Unlock()
+	t.master.SetReadDeadline(time.Now().Add(50 * time.Millisecond)) // what it showed last
+	<-pumped
+	code := ws.ExitStatus()
+	if ws.Signaled() {
+		code = 128 + int(ws.Signal())
+	}
+	ended()
+	t.mu.Lock()
+	t.code = &code
+	t.changed.Broadcast()
+	t.mu.Unlock()
+	t.master.Close()
+	t.group.Release()
+}
+
+func (t *Terminal) pump() {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := t.master.Read(buf)
+		if n > 0 {
+			t.add(buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// add keeps output; a viewer who lags is waited for, nobody watching is not.
+func (t *Terminal) add(p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for !t.exited && t.viewer != nil && t.from+int64(len(t.recent)+len(p))-t.viewer.at > recentLen {
+		t.changed.Wait()
+	}
+	t.recent = append(t.recent, p...)
+	if over := len(t.recent) - recentLen; over > 0 {
+		t.recent = t.recent[over:]
+		t.from += int64(over)
+	}
+	t.changed.Broadcast()
+}
+
+// hangUp ends the terminal as if its line had been cut: SIGHUP to its session.
+func (t *Terminal) hangUp() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.exited {
+		syscall.Kill(-t.pid, syscall.SIGHUP)
+		t.master.Close()
+		t.viewer = nil
+		t.changed.Broadcast()
+	}
+}
+
+// resize tells the shell about a new size.
+func (t *Terminal) resize(s size) {
+	if c, err := t.master.SyscallConn(); err == nil && s.valid() {
+		c.Control(func(fd uintptr) { setSize(int(fd), s) })
+	}
+}

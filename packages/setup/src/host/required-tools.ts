@@ -1,0 +1,54 @@
+import type { FoundTool } from './facts.ts';
+import { isAtLeast } from './version.ts';
+
+/** Something the host must have, and the Debian package that brings it. */
+export interface RequiredTool {
+  /** The command, or an absolute path for a plain file. */
+  readonly name: string;
+  readonly debianPackage: string;
+  /** Lowest version that will do. */
+  readonly minimumVersion?: string;
+}
+
+/** Lowest QEMU that restores a template without being able to write to it. */
+export const minimumQemuVersion = '8.2';
+
+/** The keyring Debian 13's archive is checked with. */
+export const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+
+/** The command of QEMU for machines of the host's own kind. */
+export function qemuCommand(arch: string): string {
+  return arch === 'arm64' ? 'qemu-system-aarch64' : 'qemu-system-x86_64';
+}
+
+/** All that set-up and the service need of the host. */
+export function requiredTools(arch: string): readonly RequiredTool[] {
+  const minimumVersion = minimumQemuVersion;
+  return [
+    {
+      name: qemuCommand(arch),
+      debianPackage: arch === 'arm64' ? 'qemu-system-arm' : 'qemu-system-x86',
+      minimumVersion,
+    },
+    { name: 'qemu-img', debianPackage: 'qemu-utils', minimumVersion },
+    { name: 'mmdebstrap', debianPackage: 'mmdebstrap' },
+    { name: debianKeyring, debianPackage: 'debian-archive-keyring' },
+    { name: 'mke2fs', debianPackage: 'e2fsprogs' },
+    { name: 'xz', debianPackage: 'xz-utils' },
+    { name: 'ip', debianPackage: 'iproute2' },
+    { name: 'nft', debianPackage: 'nftables' },
+    { name: 'setpriv', debianPackage: 'util-linux' },
+  ];
+}
+
+/** The tools that are absent or too old. */
+export function missingTools(
+  required: readonly RequiredTool[],
+  found: ReadonlyMap<string, FoundTool>,
+): readonly RequiredTool[] {
+  return required.filter(({ name, minimumVersion }) => {
+    const tool = found.get(name);
+    if (!tool) return true;
+    return minimumVersion !== undefined && !(tool.version !== undefined && isAtLeast(tool.version, minimumVersion));
+  });
+}

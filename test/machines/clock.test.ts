@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
+import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import { buildTemplate } from '@mayfly/server/machines/qemu/template/build.ts';
+import { openTemplate } from '@mayfly/server/machines/qemu/template/manifest.ts';
+import { warmUpWith } from '@mayfly/setup/templates/warm-up.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { preparedHost } from '../support/prepared.ts';
+
+const dayMs = 24 * 60 * 60_000;
+const attachMs = 60_000;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mayfly-old-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('the clock of a copy is right although its template was saved with the time of five days ago', async () => {
+  const { engine, templates, artifacts } = preparedHost();
+  const fiveDaysAgo = createGuestConnector({ now: () => Date.now() - 5 * dayMs });
+  const { kernelPath, kernelVersion, initrdPath, diskPaths } = artifacts;
+  const recipe = { engine, size: 'small', kernelPath, kernelVersion, initrdPath, basePath: diskPaths.small } as const;
+  await buildTemplate(
+    {
+      ...recipe,
+      warmUp: async (openChannel) => {
+        const times = await warmUpWith(fiveDaysAgo)(openChannel);
+        const openAgentChannel = () => openChannel(AbortSignal.timeout(attachMs));
+        const agent = await fiveDaysAgo.attach({ id: 'old', openAgentChannel }, attachMs);
+        await agent.setClock();
+        agent.close();
+        return times;
+      },
+    },
+    folder,
+  );
+  const old = await openTemplate(folder);
+  const machinesDir = join(folder, 'machines');
+  const driver = new QemuDriver({ engine, templates: { ...templates, small: old }, machinesDir });
+  const machine = await driver.launch({ id: 'old', size: 'small' });
+  try {
+    const agent = await createGuestConnector().attach(machine, attachMs);
+    const date = async (id: string): Promise<number> => {
+      const request = { command: 'date +%s%3N', cwd: '/', env: {}, timeoutMs: 30_000, captureBytes: 100 };
+      return Number((await agent.execute({ id, ...request })).stdout.toString());
+    };
+    const woke = Date.now() - (await date('exec_before'));
+    expect(woke).toBeGreaterThan(4.9 * dayMs);
+    await agent.setIdentity({ hostname: 'now', machineId: '0123456789abcdef0123456789abcdef', expiresAtMs: 0 });
+    const before = Date.now();
+    const guest = await date('exec_after');
+    const after = Date.now();
+    console.log(
+      `woke ${(woke / dayMs).toFixed(2)} days behind; now within [${guest - after}, ${guest - before}] ms of the host`,
+    );
+    expect(guest).toBeGreaterThan(before - 500);
+    expect(guest).toBeLessThan(after + 500);
+  } finally {
+    await machine.destroy();
+  }
+}, 300_000);

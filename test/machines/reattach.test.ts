@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Machine } from '@mayfly/server/core/ports/machine-driver.ts';
+import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeTestDriver, type TestDriver } from '../support/driver.ts';
+
+let host: TestDriver;
+let machine: Machine;
+beforeAll(async () => {
+  host = await makeTestDriver();
+  machine = await host.driver.launch({ id: 'reattach', size: 'small' });
+});
+afterAll(async () => {
+  await machine.destroy();
+  await host.remove();
+});
+
+const connector = createGuestConnector();
+const attachMs = 30_000;
+let executions = 0;
+
+/** Runs a command over a fresh attach, as the next host would. */
+const runOnce = async (command: string): Promise<string> => {
+  const agent = await connector.attach(machine, attachMs);
+  try {
+    executions += 1;
+    const request = { command, cwd: '/workspace', env: {}, timeoutMs: 60_000, captureBytes: 4096 };
+    const result = await agent.execute({ id: `exec_${executions}`, ...request });
+    return result.stdout.toString().trim();
+  } finally {
+    agent.close();
+  }
+};
+
+/** Starts another process as the host end and kills it while bytes move; tells whether it was in the middle. */
+const killMidway = async (direction: 'read' | 'write', afterMs: number): Promise<boolean> => {
+  const script = join(import.meta.dirname, '../support/host-end.ts');
+  const stdio = ['ignore', 'pipe', 'inherit'] as const;
+  const child: ChildProcess = spawn(process.execPath, [script, join(host.machinesDir, machine.id), direction], {
+    stdio: [...stdio],
+  });
+  const said: string[] = [];
+  if (!child.stdout) throw new Error('no stdout');
+  const lines = createInterface({ input: child.stdout });
+  const moving = new Promise<void>((resolve) => {
+    lines.on('line', (line) => {
+      said.push(line);
+      resolve();
+    });
+  });
+  await Promise.race([moving, once(child, 'exit')]);
+  await wait(afterMs);
+  child.kill('SIGKILL');
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return said.includes('moving') && !said.includes('moved');
+};
+
+it.each(['read', 'write'] as const)(
+  'the next attach works after kill -9 in the middle of an 8 MiB %s, 50 times',
+  async (direction) => {
+    await runOnce('head -c 8388608 /dev/urandom > eight');
+    let midway = 0;
+    for (let round = 1; round <= 50; round += 1) {
+      midway += (await killMidway(direction, (round * 7) % 150)) ? 1 : 0;
+      expect(await runOnce(`echo round ${round}`)).toBe(`round ${round}`);
+    }
+    console.log(`${direction}: ${midway} of 50 kills hit the middle of the transfer`);
+    expect(midway).toBeGreaterThan(20);
+    expect(await runOnce('ls -A | grep -v -e eight -e written | wc -l')).toBe('0');
+  },
+  900_000,
+);

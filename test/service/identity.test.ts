@@ -1,0 +1,72 @@
+import { release } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSandbox, deleteSandbox, output, type SandboxBody } from '../support/http.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let one: SandboxBody;
+let other: SandboxBody;
+
+beforeAll(async () => {
+  service = await startTestService();
+  [one, other] = await Promise.all([createSandbox(service), createSandbox(service)]);
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+/** What the same command prints in each of the two sandboxes. */
+const inBoth = async (command: string): Promise<[string, string]> => [
+  await output(service, one.id, command),
+  await output(service, other.id, command),
+];
+
+describe('two sandboxes', () => {
+  it('have a kernel of their own', async () => {
+    const kernels = await inBoth('uname -r');
+    expect(kernels[0]).not.toBe(release());
+    expect(kernels[0]).toContain('cloud');
+  });
+
+  it.each([
+    ['hostname', 'hostname'],
+    ['machine-id', 'cat /etc/machine-id'],
+    ['boot id', 'cat /proc/sys/kernel/random/boot_id'],
+    ['random uuid', 'cat /proc/sys/kernel/random/uuid'],
+    ['generated key', "ssh-keygen -q -t ed25519 -N '' -f /tmp/key && cat /tmp/key.pub"],
+    ['python randomness', 'python3 -c "import secrets; print(secrets.token_hex(32))"'],
+  ])('differ in their %s', async (_, command) => {
+    const [first, second] = await inBoth(command);
+    expect(first).not.toBe('');
+    expect(first).not.toBe(second);
+  });
+
+  it('know their own name in every place that has it', async () => {
+    const names = await output(service, one.id, 'hostname; cat /etc/hostname; getent hosts "$(hostname)" | head -1');
+    const [hostname, file, hosts] = names.split('\n');
+    expect(file).toBe(hostname);
+    expect(hosts).toContain(hostname);
+  });
+
+  it('have a clock within half a second of the host', async () => {
+    for (const { id } of [one, other]) {
+      const before = Date.now();
+      const guest = Number(await output(service, id, 'date +%s%3N'));
+      const after = Date.now();
+      expect(guest).toBeGreaterThan(before - 500);
+      expect(guest).toBeLessThan(after + 500);
+    }
+  });
+
+  it('do not see each other', async () => {
+    await output(service, one.id, 'echo secret > /workspace/mine');
+    expect(await output(service, other.id, 'ls -A /workspace')).toBe('');
+  });
+});
+
+it('a deleted sandbox is gone with its machine', async () => {
+  const third = await createSandbox(service);
+  expect(await service.machineProcesses()).toHaveLength(3);
+  await deleteSandbox(service, third.id);
+  expect(await service.machineProcesses()).toHaveLength(2);
+});

@@ -1,0 +1,14 @@
+import type { Prepared } from '@mayfly/setup/prepare.ts';
+import { inject } from 'vitest';
+
+/** What set-up made, as the suites need it. */
+export type PreparedHost = Pick<Prepared, 'engine' | 'templates' | 'artifacts'>;
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    host: PreparedHost;
+  }
+}
+
+/** The machine's engine, templates and guest files. */
+export const preparedHost = (): PreparedHost => inject('host');

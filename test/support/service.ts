@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '@mayfly/server/app/config.ts';
+import { openLog } from '@mayfly/server/app/log.ts';
+import { startService } from '@mayfly/server/app/service.ts';
+import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
+import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import type { Target } from './http.ts';
+import { type PreparedHost, preparedHost } from './prepared.ts';
+import { machineProcesses } from './processes.ts';
+
+/** A whole service on real machines, with a data folder and a port of its own. */
+export interface TestService extends Target {
+  readonly templates: PreparedHost['templates'];
+  readonly dataDir: string;
+  /** The command lines of its QEMU processes. */
+  machineProcesses(): Promise<string[][]>;
+  /** Stops it and removes its data; fails if a machine was left behind. */
+  stop(): Promise<void>;
+}
+
+/** Starts the service as npm start does, after set-up. */
+export const startTestService = async (settings: Record<string, string> = {}): Promise<TestService> => {
+  const { engine, templates } = preparedHost();
+  const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
+  const key = 'mf_test_key_of_the_first_account';
+  const config = readConfig({
+    MAYFLY_PORT: '0',
+    MAYFLY_DATA_DIR: dataDir,
+    MAYFLY_BOOTSTRAP_API_KEY: key,
+    MAYFLY_LOG_LEVEL: 'warn',
+    ...settings,
+  });
+  const driver = new QemuDriver({ engine, templates, machinesDir: join(dataDir, 'machines') });
+  const service = await startService({ config, driver, connector: createGuestConnector(), log: openLog(config) });
+  return {
+    url: service.url,
+    key,
+    templates,
+    dataDir,
+    machineProcesses: () => machineProcesses(dataDir),
+    stop: async () => {
+      await service.stop();
+      const left = await machineProcesses(dataDir);
+      await rm(dataDir, { recursive: true, force: true });
+      if (left.length > 0) throw new Error(`left behind: ${left.map((argv) => argv.join(' ')).join('\n')}`);
+    },
+  };
+};
