@@ -4,7 +4,7 @@ import { Http2GuestAgent } from './agent.ts';
 import type { WallClock } from './clock.ts';
 import { Connection } from './connection.ts';
 import { defaultDeadlines, type GuestDeadlines } from './limits.ts';
-import { synchronise } from './synchronise.ts';
+import { SyncTimeout, synchronise } from './synchronise.ts';
 
 export interface GuestConnectorOptions {
   readonly deadlines?: Partial<GuestDeadlines>;
@@ -17,14 +17,14 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
   const deadlines: GuestDeadlines = Object.freeze({ ...defaultDeadlines, ...options.deadlines });
   const now = options.now ?? Date.now;
 
-  const attachChannel = async (channel: AgentChannel, deadlineMs: number): Promise<GuestAgent> => {
+  const attachOver = async (channel: AgentChannel, syncMs: number, deadlineMs: number): Promise<GuestAgent> => {
     const startedMs = performance.now();
     // An error of either stream shows as its end; without a listener it would end the process.
     channel.control.on('error', () => {});
     channel.data.on('error', () => {});
     let connection: Connection | undefined;
     try {
-      await synchronise(channel, deadlineMs, deadlines.attachRepeatMs);
+      await synchronise(channel, syncMs, deadlines.attachRepeatMs);
       connection = new Connection(channel);
       const agent = new Http2GuestAgent(connection, deadlines, now);
       await agent.hello(Math.max(1, deadlineMs - (performance.now() - startedMs)));
@@ -39,10 +39,21 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
     }
   };
 
+  const attachChannel = (channel: AgentChannel, deadlineMs: number): Promise<GuestAgent> =>
+    attachOver(channel, deadlineMs, deadlineMs);
+
   const attach = async (machine: Pick<Machine, 'id' | 'openAgentChannel'>, deadlineMs: number): Promise<GuestAgent> => {
     const startedMs = performance.now();
-    const channel = await openChannel(machine, deadlineMs);
-    return attachChannel(channel, Math.max(1, deadlineMs - (performance.now() - startedMs)));
+    const leftMs = () => Math.max(1, deadlineMs - (performance.now() - startedMs));
+    for (let syncMs = deadlines.firstSyncMs; ; syncMs *= 2) {
+      const channel = await openChannel(machine, leftMs());
+      try {
+        return await attachOver(channel, Math.min(syncMs, leftMs()), leftMs());
+      } catch (error) {
+        // QEMU forgets to unthrottle a port whose host died in mid-write; only the next disconnect makes it good.
+        if (!(error instanceof SyncTimeout) || leftMs() <= 1) throw error;
+      }
+    }
   };
 
   return { attach, attachChannel };

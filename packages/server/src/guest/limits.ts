@@ -10,6 +10,8 @@ export interface GuestDeadlines {
   readonly slowestBytesPerSecond: number;
   /** Between the control lines of an attach. */
   readonly attachRepeatMs: number;
+  /** For the marker's answer before both ports are connected anew; doubled for each try. */
+  readonly firstSyncMs: number;
   /** Between the pings sent while a command runs. */
   readonly pingIntervalMs: number;
   /** For the answer to such a ping; generous, since a guest may be busy under emulation. */
@@ -22,6 +24,7 @@ export const defaultDeadlines: GuestDeadlines = Object.freeze({
   resumeMs: 630_000,
   slowestBytesPerSecond: 262_144,
   attachRepeatMs: 100,
+  firstSyncMs: 1_000,
   pingIntervalMs: 10_000,
   pingAnswerMs: 30_000,
 });

@@ -5,6 +5,9 @@ import { guestLimits } from './limits.ts';
 import { MarkerScanner } from './marker-scanner.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
 
+/** The agent did not answer the marker in time. */
+export class SyncTimeout extends GuestUnreachable {}
+
 /** Brings both ends to the same byte (steps 1 to 4 of an attach): afterwards the data stream is paused right behind the marker. */
 export function synchronise(channel: AgentChannel, deadlineMs: number, repeatMs: number): Promise<void> {
   const nonce = randomBytes(16).toString('hex');
@@ -38,7 +41,7 @@ export function synchronise(channel: AgentChannel, deadlineMs: number, repeatMs:
       if (found && written) settle();
     };
     const deadline = setTimeout(
-      () => settle(new GuestUnreachable(`the agent did not attach within ${deadlineMs} ms`)),
+      () => settle(new SyncTimeout(`the agent did not attach within ${Math.round(deadlineMs)} ms`)),
       deadlineMs,
     );
     const ask = () => {

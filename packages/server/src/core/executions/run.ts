@@ -36,9 +36,11 @@ async function execute(
   try {
     result = await deliver(core, id, sandboxId, body);
   } catch (error) {
-    core.log.warn({ ...ids, err: error }, 'execution_failed');
+    const refusal = refusalOf(error);
+    if (refusal.type === 'invalid_request') core.log.info({ ...ids, reason: refusal.message }, 'execution_refused');
+    else core.log.warn({ ...ids, err: error }, 'execution_failed');
     await core.store.executions.finish(id, failedEnd(core.clock.nowMs()));
-    throw refusalOf(error);
+    throw refusal;
   }
   const end: ExecutionEnd = resultEnd(result, execution.startedAtMs, core.clock.nowMs());
   await core.store.executions.finish(id, end);
