@@ -46,7 +46,7 @@ export async function prepare({ environment, announcer, signal }: PrepareOptions
   const context = await createContext(facts, { environment, announcer, signal });
   const artifacts = await ensureGuestArtifacts(context, plan);
   const engine = await detectEngine(artifacts.qemuPreloadPath);
-  const templates = await ensureTemplates(engine, artifacts, cacheDir, announcer);
+  const templates = await ensureTemplates(engine, artifacts, cacheDir, announcer, signal);
   announcer.line(`✓ set-up complete in ${formatElapsed(performance.now() - startedMs)}`);
   return { artifacts, engine, templates, plan, context };
 }

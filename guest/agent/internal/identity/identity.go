@@ -4,7 +4,6 @@ package identity
 import (
 	"encoding/hex"
 	"os"
-	"regexp"
 	"strconv"
 	"syscall"
 	"time"
@@ -29,11 +28,21 @@ type Machine interface {
 	SetHostname(string) error
 }
 
-var validHostname = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?$`)
+// validHostname takes 1 to 64 letters, digits, dots and dashes, neither of the last two at an end.
+func validHostname(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		inner := (c == '-' || c == '.') && i > 0 && i < len(name)-1
+		if !inner && !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	return len(name) >= 1 && len(name) <= 64
+}
 
 // Apply makes the machine the identity's, with its files under root. Doing it again changes nothing.
 func (i *Identity) Apply(m Machine, root string) error {
-	if !validHostname.MatchString(i.Hostname) {
+	if !validHostname(i.Hostname) {
 		return fault.New("bad_request", "hostname is not valid")
 	}
 	if id, err := hex.DecodeString(i.MachineID); err != nil || len(id) != 16 {
@@ -72,16 +81,9 @@ func ApplyClock(m Machine, unixNs string, entropy []byte) error {
 	return m.SetClock(time.Unix(0, ns))
 }
 
-// replace gives a file its content by rename, unless it has it already.
+// replace gives a file its content in place, since init has mounted these files one by one.
 func replace(name, content string) error {
-	if old, err := os.ReadFile(name); err == nil && string(old) == content {
-		return nil
-	}
-	temp := name + ".mayfly"
-	if err := os.WriteFile(temp, []byte(content), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(temp, name)
+	return os.WriteFile(name, []byte(content), 0o644)
 }
 
 // Kernel is the machine the agent runs on.

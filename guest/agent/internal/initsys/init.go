@@ -27,7 +27,7 @@ func Run() {
 		name string
 		do   func() error
 	}{
-		{"mounts", mountAll}, {"sysctls", setSysctls}, {"network", configureNetwork}, {"limits", setLimits},
+		{"mounts", mountAll}, {"names", mountNames}, {"sysctls", setSysctls}, {"network", configureNetwork}, {"limits", setLimits},
 		{"groups", makeGroups}, {"privileges", shed},
 	} {
 		if err := step.do(); err != nil {

@@ -1,4 +1,9 @@
-import { type GuestAgent, type GuestConnector, GuestUnreachable } from '../core/ports/guest-agent.ts';
+import {
+  type GuestAgent,
+  type GuestConnector,
+  type GuestIdentity,
+  GuestUnreachable,
+} from '../core/ports/guest-agent.ts';
 import type { AgentChannel, Machine } from '../core/ports/machine-driver.ts';
 import { Http2GuestAgent } from './agent.ts';
 import type { WallClock } from './clock.ts';
@@ -17,7 +22,12 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
   const deadlines: GuestDeadlines = Object.freeze({ ...defaultDeadlines, ...options.deadlines });
   const now = options.now ?? Date.now;
 
-  const attachOver = async (channel: AgentChannel, syncMs: number, deadlineMs: number): Promise<GuestAgent> => {
+  const attachOver = async (
+    channel: AgentChannel,
+    syncMs: number,
+    deadlineMs: number,
+    identity?: GuestIdentity,
+  ): Promise<GuestAgent> => {
     const startedMs = performance.now();
     // An error of either stream shows as its end; without a listener it would end the process.
     channel.control.on('error', () => {});
@@ -27,7 +37,8 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
       await synchronise(channel, syncMs, deadlines.attachRepeatMs);
       connection = new Connection(channel);
       const agent = new Http2GuestAgent(connection, deadlines, now);
-      await agent.hello(Math.max(1, deadlineMs - (performance.now() - startedMs)));
+      if (identity) await agent.setIdentity(identity);
+      else await agent.hello(Math.max(1, deadlineMs - (performance.now() - startedMs)));
       return agent;
     } catch (cause) {
       connection?.end('the attach failed', cause);
@@ -42,13 +53,13 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
   const attachChannel = (channel: AgentChannel, deadlineMs: number): Promise<GuestAgent> =>
     attachOver(channel, deadlineMs, deadlineMs);
 
-  const attach = async (machine: Pick<Machine, 'id' | 'openAgentChannel'>, deadlineMs: number): Promise<GuestAgent> => {
+  const attach: GuestConnector['attach'] = async (machine, deadlineMs, identity) => {
     const startedMs = performance.now();
     const leftMs = () => Math.max(1, deadlineMs - (performance.now() - startedMs));
     for (let syncMs = deadlines.firstSyncMs; ; syncMs *= 2) {
       const channel = await openChannel(machine, leftMs());
       try {
-        return await attachOver(channel, Math.min(syncMs, leftMs()), leftMs());
+        return await attachOver(channel, Math.min(syncMs, leftMs()), leftMs(), identity);
       } catch (error) {
         // QEMU forgets to unthrottle a port whose host died in mid-write; only the next disconnect makes it good.
         if (!(error instanceof SyncTimeout) || leftMs() <= 1) throw error;

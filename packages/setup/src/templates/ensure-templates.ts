@@ -7,9 +7,16 @@ import { openTemplate, type Template } from '@mayfly/server/machines/qemu/templa
 import type { Announcer } from '../announce.ts';
 import type { GuestArtifacts } from '../artifacts.ts';
 import { ensureEntry, entryPath, hasEntry } from '../cache/entry.ts';
+import { SetupError } from '../setup-error.ts';
 import { warmUpWith } from './warm-up.ts';
 
 export type Templates = Readonly<Record<SizeName, Template>>;
+
+/** An error with what caused it, on one line each. */
+const describe = (error: unknown): string =>
+  error instanceof Error
+    ? [error.message, ...(error.cause ? [describe(error.cause)] : [])].join('\n  ')
+    : String(error);
 
 const ensureTemplate = async (
   size: SizeName,
@@ -17,6 +24,7 @@ const ensureTemplate = async (
   guest: GuestArtifacts,
   cacheDir: string,
   announcer: Announcer,
+  signal: AbortSignal,
 ): Promise<Template> => {
   const { kernel, initrd, disks } = guest.keys;
   const entry = { kind: `template-${size}`, key: templateKey(engine, size, [kernel, initrd, disks]) };
@@ -27,7 +35,9 @@ const ensureTemplate = async (
     ensureEntry(entry, {
       cacheDir,
       onBusy: () => report('waiting for another set-up'),
+      signal,
       build: async (building) => {
+        signal.throwIfAborted();
         await buildTemplate(
           {
             engine,
@@ -39,7 +49,10 @@ const ensureTemplate = async (
             warmUp: warmUpWith(createGuestConnector()),
           },
           building,
-        );
+          signal,
+        ).catch((cause: unknown) => {
+          throw new SetupError(`The ${size} template could not be built: ${describe(cause)}`, { cause });
+        });
       },
     }),
   );
@@ -52,8 +65,11 @@ export const ensureTemplates = async (
   guest: GuestArtifacts,
   cacheDir: string,
   announcer: Announcer,
+  signal: AbortSignal,
 ): Promise<Templates> => {
   const templates: Partial<Record<SizeName, Template>> = {};
-  for (const size of sizeNames) templates[size] = await ensureTemplate(size, engine, guest, cacheDir, announcer);
+  for (const size of sizeNames) {
+    templates[size] = await ensureTemplate(size, engine, guest, cacheDir, announcer, signal);
+  }
   return templates as Templates;
 };

@@ -1,4 +1,4 @@
-import type { GuestAgent, GuestConnector } from '../ports/guest-agent.ts';
+import type { GuestAgent, GuestConnector, GuestIdentity } from '../ports/guest-agent.ts';
 import { GuestUnreachable } from '../ports/guest-agent.ts';
 import type { Machine } from '../ports/machine-driver.ts';
 
@@ -31,6 +31,13 @@ export class LiveMachine {
     return this.#agent;
   }
 
+  /** Attaches for the first time and makes the machine somebody's. */
+  claim(identity: GuestIdentity): Promise<GuestAgent> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
+    this.#agent = this.#attach(identity);
+    return this.#agent;
+  }
+
   /** The work's outcome, or GuestUnreachable as soon as the machine dies or is told to go. */
   whileAlive<T>(work: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -50,9 +57,9 @@ export class LiveMachine {
     return this.#destroying;
   }
 
-  async #attach(): Promise<GuestAgent> {
+  async #attach(identity?: GuestIdentity): Promise<GuestAgent> {
     try {
-      const attached = this.#connector.attach(this.machine, this.#attachMs).then((agent) => {
+      const attached = this.#connector.attach(this.machine, this.#attachMs, identity).then((agent) => {
         if (this.#lost !== undefined) agent.close();
         return agent;
       });

@@ -94,8 +94,15 @@ export interface GuestAgent {
 
 /** Attaches to agents. `deadlineMs` is how long all of it may take; every failure is GuestUnreachable. */
 export interface GuestConnector {
-  /** Opens the machine's channel, resynchronises, and answers only once the agent has answered. */
-  attach(machine: Pick<Machine, 'id' | 'openAgentChannel'>, deadlineMs: number): Promise<GuestAgent>;
+  /**
+   * Opens the machine's channel, resynchronises, and answers only once the agent has answered. With an identity the first thing asked
+   * is to take it, so that a new machine is somebody's without a round trip more.
+   */
+  attach(
+    machine: Pick<Machine, 'id' | 'openAgentChannel'>,
+    deadlineMs: number,
+    identity?: GuestIdentity,
+  ): Promise<GuestAgent>;
   /** The same over a channel that is already open. The agent takes it over: it is closed with the agent, and when attaching fails. */
   attachChannel(channel: AgentChannel, deadlineMs: number): Promise<GuestAgent>;
 }

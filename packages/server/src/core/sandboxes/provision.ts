@@ -16,14 +16,11 @@ export async function provision(core: Core, sandbox: SandboxRecord, abort: Abort
   try {
     const machine = await launch(core, sandbox, abort);
     const live = core.machines.add(sandbox.id, machine);
-    const agent = await live.agent();
-    await live.whileAlive(
-      agent.setIdentity({
-        hostname: sandbox.id.replaceAll('_', '-'),
-        machineId: randomBytes(16).toString('hex'),
-        expiresAtMs: expiryOf(sandbox, core.clock.nowMs()),
-      }),
-    );
+    await live.claim({
+      hostname: sandbox.id.replaceAll('_', '-'),
+      machineId: randomBytes(16).toString('hex'),
+      expiresAtMs: expiryOf(sandbox, core.clock.nowMs()),
+    });
     const { sandbox: ready, changed } = await advance(core, sandbox, { kind: 'machine_ready' });
     if (!changed) throw new Error(`it became ${ready.status} while it was provisioning`);
     watchMachine(core, ready, machine);

@@ -26,9 +26,10 @@ export class StubConnector implements GuestConnector {
   readonly forgotten: string[] = [];
   readonly #disconnects: (() => void)[] = [];
 
-  async attach(machine: { readonly id: string }): Promise<GuestAgent> {
+  async attach(machine: { readonly id: string }, _deadlineMs?: number, identity?: GuestIdentity): Promise<GuestAgent> {
     this.attaches.push(machine.id);
     if (this.attachError !== undefined) throw this.attachError;
+    if (identity) this.identities.push(identity);
     return this.attachChannel();
   }
 

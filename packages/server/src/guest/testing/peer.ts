@@ -55,7 +55,7 @@ export async function answerAttach(
   peer.control.write(`ready ${nonce}\n`);
 }
 
-export type Handler = (stream: ServerHttp2Stream, path: string, method: string) => void;
+export type Handler = (stream: ServerHttp2Stream, path: string, method: string) => unknown;
 
 /** A peer that attaches and serves HTTP/2; /hello is answered unless the handler is asked first. */
 export async function serve(peer: Peer, handler: Handler, greet = true): Promise<ServerHttp2Session> {
@@ -66,7 +66,7 @@ export async function serve(peer: Peer, handler: Handler, greet = true): Promise
     stream.on('error', () => {});
     const path = String(headers[':path']);
     if (greet && path === '/hello') respondJson(stream, 200, hello);
-    else handler(stream, path, String(headers[':method']));
+    else void handler(stream, path, String(headers[':method']));
   });
   return session;
 }

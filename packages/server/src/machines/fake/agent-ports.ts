@@ -1,4 +1,9 @@
-import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { FakeAgent } from './agent.ts';
 import type { Gate } from './gate.ts';
@@ -21,7 +26,7 @@ export async function serveAgentPorts(control: Duplex, data: Duplex, agent: Fake
 
 function serveSession(session: ServerHttp2Session, agent: FakeAgent, gate: Gate): void {
   session.on('error', () => {});
-  session.on('stream', async (stream: ServerHttp2Stream, headers) => {
+  const answer = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> => {
     stream.on('error', () => {});
     try {
       await gate.passed();
@@ -35,7 +40,8 @@ function serveSession(session: ServerHttp2Session, agent: FakeAgent, gate: Gate)
         sendJson(stream, { code: error.code, message: error.message }, error.status);
       else sendJson(stream, { code: 'internal', message: String(error).slice(0, 1_000) }, 500);
     }
-  });
+  };
+  session.on('stream', (stream: ServerHttp2Stream, headers) => void answer(stream, headers));
 }
 
 /** The first group of the pattern once it has come, or undefined when the stream ends first. Leaves the stream paused. */

@@ -45,7 +45,7 @@ export class FakeMachineDriver implements MachineDriver {
       if (this.options.launchError !== undefined) throw this.options.launchError;
       const machine = new FakeMachine(id, size, this.options.agentSilent ?? false);
       this.#machines.set(id, machine);
-      machine.exited.then(() => this.#machines.delete(id));
+      void machine.exited.then(() => this.#machines.delete(id));
       return machine;
     } finally {
       this.#launching.delete(id);

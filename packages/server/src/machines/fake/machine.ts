@@ -40,8 +40,8 @@ export class FakeMachine implements Machine {
         for (const stream of [control, data, guestControl, guestData]) stream.destroy();
       },
     };
-    control.once('close', channel.close);
-    data.once('close', channel.close);
+    control.once('close', () => channel.close());
+    data.once('close', () => channel.close());
     this.#channel = channel;
     if (this.#agentSilent) for (const stream of [guestControl, guestData]) stream.resume();
     else void serveAgentPorts(guestControl, guestData, this.agent, this.#gate);

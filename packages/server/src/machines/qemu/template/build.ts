@@ -32,7 +32,11 @@ export interface TemplateRecipe {
 const saveDeadlineMs = 60_000;
 
 /** Boots a machine once and saves it, stopped and idle, in an empty folder. The folder is whole only when this returns; flushing it to disk is the caller's. */
-export const buildTemplate = async (recipe: TemplateRecipe, folder: string): Promise<TemplateManifest> => {
+export const buildTemplate = async (
+  recipe: TemplateRecipe,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<TemplateManifest> => {
   const files = templateFiles(folder);
   const layout = machineLayout(folder);
   const { size: diskBytes } = await stat(recipe.basePath);
@@ -56,6 +60,8 @@ export const buildTemplate = async (recipe: TemplateRecipe, folder: string): Pro
     },
   });
   const process = await QemuProcess.start(recipe.engine, argv, layout.logPath);
+  const abort = () => void process.kill();
+  signal?.addEventListener('abort', abort);
   try {
     const qmp = await connectMonitor(process, layout.sockets.qmp, layout.logPath);
     const { bootMs, uptimeMs } = await recipe
@@ -83,6 +89,7 @@ export const buildTemplate = async (recipe: TemplateRecipe, folder: string): Pro
     await writeFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
     return manifest;
   } finally {
+    signal?.removeEventListener('abort', abort);
     await process.kill();
   }
 };
