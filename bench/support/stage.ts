@@ -11,7 +11,7 @@ import type { Prepared } from '@mayfly/setup/prepare.ts';
 
 /** What rows measure on: a service, and beside it a driver and a connector without one. */
 export interface Stage {
-  readonly host: Pick<Prepared, 'engine' | 'templates' | 'artifacts'>;
+  readonly host: Pick<Prepared, 'engine' | 'templates' | 'tools'>;
   readonly folder: string;
   readonly connector: GuestConnector;
   readonly driver: QemuDriver;
@@ -31,13 +31,16 @@ export const setStage = async (host: Stage['host']): Promise<Stage> => {
     MAYFLY_LOG_LEVEL: 'warn',
   });
   const connector = createGuestConnector();
-  const makeDriver = (name: string) => new QemuDriver({ ...host, machinesDir: join(folder, name) });
-  const service = await startService({ config, driver: makeDriver('machines'), connector, log: openLog(config) });
+  const log = openLog(config);
+  const openDriver = (dataDir: string) => QemuDriver.open({ ...host, dataDir, log });
+  const service = await startService({ config, openDriver: () => openDriver(folder), connector, log });
+  const driver = await openDriver(join(folder, 'bare'));
+  await driver.adopt();
   return {
     host,
     folder,
     connector,
-    driver: makeDriver('bare'),
+    driver,
     call: async (method, path, status, body) => {
       const response = await fetch(`${service.url}/v1${path}`, {
         method,
@@ -49,7 +52,8 @@ export const setStage = async (host: Stage['host']): Promise<Stage> => {
       return JSON.parse(text) as unknown;
     },
     [Symbol.asyncDispose]: async () => {
-      await service.stop();
+      await driver.close();
+      await service.stop('destroy');
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
 import { buildTemplate } from '@mayfly/server/machines/qemu/template/build.ts';
 import { openTemplate } from '@mayfly/server/machines/qemu/template/manifest.ts';
 import { warmUpWith } from '@mayfly/setup/templates/warm-up.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeTestDriver } from '../support/driver.ts';
 import { preparedHost } from '../support/prepared.ts';
 
 const dayMs = 24 * 60 * 60_000;
@@ -39,9 +39,8 @@ it('the clock of a copy is right although its template was saved with the time o
     folder,
   );
   const old = await openTemplate(folder);
-  const machinesDir = join(folder, 'machines');
-  const driver = new QemuDriver({ engine, templates: { ...templates, small: old }, machinesDir });
-  const machine = await driver.launch({ id: 'old', size: 'small' });
+  const host = await makeTestDriver({ templates: { ...templates, small: old } });
+  const machine = await host.driver.launch({ id: 'old', size: 'small' });
   try {
     const agent = await createGuestConnector().attach(machine, attachMs);
     const date = async (id: string): Promise<number> => {
@@ -61,5 +60,6 @@ it('the clock of a copy is right although its template was saved with the time o
     expect(guest).toBeLessThan(after + 500);
   } finally {
     await machine.destroy();
+    await host.remove();
   }
 }, 300_000);

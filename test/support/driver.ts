@@ -1,7 +1,8 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import { QemuDriver, type QemuDriverOptions } from '@mayfly/server/machines/qemu/driver.ts';
+import { pino } from 'pino';
 import { preparedHost } from './prepared.ts';
 import { machineProcesses } from './processes.ts';
 
@@ -15,18 +16,23 @@ export interface TestDriver {
 }
 
 /** Makes a driver on the prepared templates. */
-export const makeTestDriver = async (): Promise<TestDriver> => {
-  const { engine, templates } = preparedHost();
-  const machinesDir = await mkdtemp(join(tmpdir(), 'mayfly-driver-'));
+export const makeTestDriver = async (more: Partial<QemuDriverOptions> = {}): Promise<TestDriver> => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-driver-'));
+  const machinesDir = join(dataDir, 'machines');
+  const log = pino({ level: 'warn' });
+  const { engine, templates, tools } = preparedHost();
+  const driver = await QemuDriver.open({ engine, templates, tools, dataDir, log, ...more });
+  await driver.adopt();
   return {
-    driver: new QemuDriver({ engine, templates, machinesDir }),
+    driver,
     machinesDir,
     leftovers: async () => [
       ...(await readdir(machinesDir)),
       ...(await machineProcesses(machinesDir)).map((argv) => argv.join(' ')),
     ],
     remove: async () => {
-      await rm(machinesDir, { recursive: true, force: true });
+      await driver.close();
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
 };

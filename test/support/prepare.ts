@@ -7,10 +7,10 @@ import type { TestProject } from 'vitest/node';
 export const setup = async (project: TestProject): Promise<void> => {
   const environment = readEnvironment(process.env);
   const announcer = createAnnouncer(process.stderr);
-  const { engine, templates, artifacts } = await prepare({
+  const { engine, templates, tools, artifacts } = await prepare({
     environment,
     announcer,
     signal: new AbortController().signal,
   });
-  project.provide('host', { engine, templates, artifacts });
+  project.provide('host', { engine, templates, tools, artifacts });
 };

@@ -2,7 +2,7 @@ import type { Prepared } from '@mayfly/setup/prepare.ts';
 import { inject } from 'vitest';
 
 /** What set-up made, as the suites need it. */
-export type PreparedHost = Pick<Prepared, 'engine' | 'templates' | 'artifacts'>;
+export type PreparedHost = Pick<Prepared, 'engine' | 'templates' | 'tools' | 'artifacts'>;
 
 declare module 'vitest' {
   interface ProvidedContext {

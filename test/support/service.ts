@@ -22,7 +22,7 @@ export interface TestService extends Target {
 
 /** Starts the service as npm start does, after set-up. */
 export const startTestService = async (settings: Record<string, string> = {}): Promise<TestService> => {
-  const { engine, templates } = preparedHost();
+  const { engine, templates, tools } = preparedHost();
   const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
   const key = 'mf_test_key_of_the_first_account';
   const config = readConfig({
@@ -32,8 +32,9 @@ export const startTestService = async (settings: Record<string, string> = {}): P
     MAYFLY_LOG_LEVEL: 'warn',
     ...settings,
   });
-  const driver = new QemuDriver({ engine, templates, machinesDir: join(dataDir, 'machines') });
-  const service = await startService({ config, driver, connector: createGuestConnector(), log: openLog(config) });
+  const log = openLog(config);
+  const openDriver = () => QemuDriver.open({ engine, templates, tools, dataDir, log });
+  const service = await startService({ config, openDriver, connector: createGuestConnector(), log });
   return {
     url: service.url,
     key,
@@ -41,7 +42,7 @@ export const startTestService = async (settings: Record<string, string> = {}): P
     dataDir,
     machineProcesses: () => machineProcesses(dataDir),
     stop: async () => {
-      await service.stop();
+      await service.stop('destroy');
       const left = await machineProcesses(dataDir);
       await rm(dataDir, { recursive: true, force: true });
       if (left.length > 0) throw new Error(`left behind: ${left.map((argv) => argv.join(' ')).join('\n')}`);

@@ -1,8 +1,9 @@
 import type { SizeName } from '@mayfly/contract';
+import type { HostTools } from '@mayfly/server/machines/qemu/driver.ts';
 import { type CacheEntry, hasEntry } from './cache/entry.ts';
-import { agentEntry, ensureAgent } from './steps/agent.ts';
 import type { StepContext } from './steps/context.ts';
 import { disksEntry, ensureDisks } from './steps/disks.ts';
+import { agentProgram, ensureProgram, jailProgram, netProgram, programEntry } from './steps/go-program.ts';
 import { chooseGo, type GoChoice } from './steps/go-toolchain.ts';
 import { ensureInitramfs, initramfsEntry } from './steps/initramfs.ts';
 import { ensureKernel, kernelEntry } from './steps/kernel.ts';
@@ -26,6 +27,8 @@ export interface GuestPlan {
   readonly go: GoChoice;
   readonly kernel: CacheEntry;
   readonly agent: CacheEntry;
+  readonly jail: CacheEntry;
+  readonly net: CacheEntry;
   readonly initramfs: CacheEntry;
   readonly disks: CacheEntry;
 }
@@ -33,9 +36,14 @@ export interface GuestPlan {
 /** Names all entries without making any. */
 export async function planGuest(arch: string): Promise<GuestPlan> {
   const go = await chooseGo(arch);
-  const [agent, disks] = await Promise.all([agentEntry(arch, go), disksEntry(arch)]);
+  const [agent, jail, net, disks] = await Promise.all([
+    programEntry(agentProgram, arch, go),
+    programEntry(jailProgram, arch, go),
+    programEntry(netProgram, arch, go),
+    disksEntry(arch),
+  ]);
   const kernel = kernelEntry(arch);
-  return { go, kernel, agent, initramfs: initramfsEntry(agent, kernel), disks };
+  return { go, kernel, agent, jail, net, initramfs: initramfsEntry(agent, kernel), disks };
 }
 
 /** Whether the large things, kernel and disks, are in the cache already. */
@@ -47,7 +55,7 @@ export async function isGuestCached(cacheDir: string, plan: GuestPlan): Promise<
 export async function ensureGuestArtifacts(context: StepContext, plan: GuestPlan): Promise<GuestArtifacts> {
   const kernel = await ensureKernel(context, plan.kernel);
   const disks = await ensureDisks(context, plan.disks);
-  const agentPath = await ensureAgent(context, plan.agent, plan.go);
+  const agentPath = await ensureProgram(context, agentProgram, plan.agent, plan.go);
   const initrdPath = await ensureInitramfs(context, plan.initramfs, { agentPath, modulesPath: kernel.modulesPath });
   return {
     kernelPath: kernel.imagePath,
@@ -56,5 +64,13 @@ export async function ensureGuestArtifacts(context: StepContext, plan: GuestPlan
     qemuPreloadPath: disks.qemuPreloadPath,
     kernelVersion: kernel.version,
     keys: { kernel: plan.kernel.key, initrd: plan.initramfs.key, disks: plan.disks.key },
+  };
+}
+
+/** The programs of our own that run on the host, made where they are not cached. */
+export async function ensureHostTools(context: StepContext, plan: GuestPlan): Promise<HostTools> {
+  return {
+    jailPath: await ensureProgram(context, jailProgram, plan.jail, plan.go),
+    netPath: await ensureProgram(context, netProgram, plan.net, plan.go),
   };
 }

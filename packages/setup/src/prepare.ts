@@ -1,7 +1,15 @@
 import { join } from 'node:path';
+import type { HostTools } from '@mayfly/server/machines/qemu/driver.ts';
 import { detectEngine, type QemuEngine } from '@mayfly/server/machines/qemu/host/engine.ts';
 import { type Announcer, formatElapsed } from './announce.ts';
-import { ensureGuestArtifacts, type GuestArtifacts, type GuestPlan, isGuestCached, planGuest } from './artifacts.ts';
+import {
+  ensureGuestArtifacts,
+  ensureHostTools,
+  type GuestArtifacts,
+  type GuestPlan,
+  isGuestCached,
+  planGuest,
+} from './artifacts.ts';
 import { waitForLock } from './cache/lock.ts';
 import { sweepBuilding } from './cache/sweep-building.ts';
 import type { SetupEnvironment } from './environment.ts';
@@ -26,6 +34,7 @@ export interface PrepareOptions {
 export interface Prepared {
   readonly artifacts: GuestArtifacts;
   readonly engine: QemuEngine;
+  readonly tools: HostTools;
   readonly templates: Templates;
   readonly plan: GuestPlan;
   readonly context: StepContext;
@@ -45,10 +54,11 @@ export async function prepare({ environment, announcer, signal }: PrepareOptions
   await sweepBuilding(cacheDir);
   const context = await createContext(facts, { environment, announcer, signal });
   const artifacts = await ensureGuestArtifacts(context, plan);
+  const tools = await ensureHostTools(context, plan);
   const engine = await detectEngine(artifacts.qemuPreloadPath);
   const templates = await ensureTemplates(engine, artifacts, cacheDir, announcer, signal);
   announcer.line(`✓ set-up complete in ${formatElapsed(performance.now() - startedMs)}`);
-  return { artifacts, engine, templates, plan, context };
+  return { artifacts, engine, tools, templates, plan, context };
 }
 
 /** Installs Debian packages; of two set-ups the second waits and then looks again. */

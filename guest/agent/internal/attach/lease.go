@@ -1,8 +1,10 @@
 package attach
 
 import (
+	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mayfly/agent/internal/port"
@@ -14,6 +16,8 @@ type lease struct {
 	tail *tail
 	end  func()
 	done chan struct{}
+
+	serving atomic.Bool // HTTP/2 has begun
 
 	reading sync.Mutex
 	buf     []byte // read from the port, not yet asked for
@@ -62,7 +66,7 @@ func (l *lease) Read(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	if len(l.buf) == 0 {
-		n, err := l.port.Read(l.space)
+		n, err := l.readPort()
 		l.tail.note(l.space[:n])
 		if n == 0 {
 			return 0, err
@@ -72,6 +76,25 @@ func (l *lease) Read(p []byte) (int, error) {
 	n := copy(p, l.buf)
 	l.buf = l.buf[n:]
 	return n, nil
+}
+
+// maxAbsence is how long a served session outlives its host. The kernel may tell of the end of the host before, late: a
+// session that has begun already must not take that for its own end.
+const maxAbsence = time.Second
+
+// readPort reads from the port, and reports its end only once the host has been away for maxAbsence. A session that still
+// synchronises is told at once, as it waits by itself.
+func (l *lease) readPort() (int, error) {
+	n, err := l.port.Read(l.space)
+	if n > 0 || err != io.EOF || !l.serving.Load() {
+		return n, err
+	}
+	var backoff port.Backoff
+	for since := time.Now(); n == 0 && err == io.EOF && time.Since(since) < maxAbsence && !l.ended(); {
+		backoff.Wait(l.done)
+		n, err = l.port.Read(l.space)
+	}
+	return n, err
 }
 
 // Write writes all of p, or fails because the lease has ended.

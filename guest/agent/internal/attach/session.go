@@ -24,6 +24,7 @@ func (s *Server) start(nonce string) *session {
 		if !session.synchronise(s.tail.last) {
 			return
 		}
+		session.lease.serving.Store(true)
 		s.say("ready " + nonce)
 		select {
 		case s.conns <- session.lease:

@@ -16,7 +16,7 @@ export async function runService(options: RunOptions): Promise<number> {
   }
   process.stdout.write(greeting(service.url, service.firstAccount));
   await stopRequested;
-  process.stdout.write('Stopping: requests in flight may finish, sandboxes are destroyed. Again to stop at once.\n');
+  process.stdout.write('Stopping: requests in flight may finish. Again to stop at once.\n');
   void nextStopSignal().then(() => process.exit(130));
   try {
     await service.stop();
@@ -24,7 +24,7 @@ export async function runService(options: RunOptions): Promise<number> {
     process.stderr.write(`Mayfly did not stop cleanly: ${error instanceof Error ? error.stack : String(error)}\n`);
     return 1;
   }
-  process.stdout.write('Stopped.\n');
+  process.stdout.write('Stopped. Running sandboxes stay alive; the next start takes them over.\n');
   return 0;
 }
 

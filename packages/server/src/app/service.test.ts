@@ -23,7 +23,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const config = (more: NodeJS.ProcessEnv = {}) => readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', ...more });
-const start = (more?: NodeJS.ProcessEnv) => startService({ config: config(more), driver, connector, log });
+const start = (more?: NodeJS.ProcessEnv) =>
+  startService({ config: config(more), openDriver: async () => driver, connector, log });
 const bearer = (key: string | undefined) => ({ authorization: `Bearer ${key}` });
 const asJson = async (response: Response) => (await response.json()) as Record<string, string | null>;
 
@@ -42,8 +43,36 @@ test('the first start makes an account and a key that work; later starts keep th
   const second = await start();
   expect(second.firstAccount).toBeUndefined();
   const kept = await fetch(`${second.url}/v1/sandboxes/${id}`, { headers });
-  expect(await asJson(kept)).toMatchObject({ status: 'deleted', status_reason: 'service_stopped' });
+  expect(await asJson(kept)).toMatchObject({ status: 'running', status_reason: null });
   await second.stop();
+});
+
+test('a sandbox outlives the service: the next start takes it over, a stop for good ends it', async () => {
+  const key = 'chosen-by-operator';
+  const headers = bearer(key);
+  const first = await start({ MAYFLY_BOOTSTRAP_API_KEY: key });
+  const { id } = await asJson(await fetch(`${first.url}/v1/sandboxes`, { method: 'POST', headers }));
+  await first.stop();
+  expect(driver.newest.destroyed).toBe(false);
+
+  const second = await start();
+  const body = JSON.stringify({ command: 'make' });
+  const ran = await fetch(`${second.url}/v1/sandboxes/${id}/exec`, { method: 'POST', headers, body });
+  expect(await asJson(ran)).toMatchObject({ status: 'completed', stdout: 'ran make\n' });
+  await second.stop('destroy');
+  expect(driver.newest.destroyed).toBe(true);
+
+  const third = await start();
+  const kept = await fetch(`${third.url}/v1/sandboxes/${id}`, { headers });
+  expect(await asJson(kept)).toMatchObject({ status: 'deleted', status_reason: 'service_stopped' });
+  await third.stop();
+});
+
+test('a machine without a record is ended at the next start', async () => {
+  const stray = await driver.launch({ id: 'sbx_stray', size: 'small' });
+  const service = await start();
+  expect(stray.destroyed).toBe(true);
+  await service.stop();
 });
 
 test('a key given by the operator works and is not shown', async () => {
@@ -91,7 +120,7 @@ describe('a stop', () => {
     const body = JSON.stringify({ command: 'make' });
     const answer = fetch(`${service.url}/v1/sandboxes/${id}/exec`, { method: 'POST', headers, body });
     await begun.promise;
-    const stopped = service.stop();
+    const stopped = service.stop('destroy');
     await vi.waitFor(() => expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed'));
     expect(driver.newest.destroyed).toBe(false);
     end.resolve(resultOf({ stdout: Buffer.from('done') }));

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { Core, Deadlines } from '../core/context.ts';
-import { destroyOwned, settleLeftBehind } from '../core/machines/handover.ts';
+import { destroyOwned, leaveOwned, takeOver } from '../core/machines/handover.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
@@ -17,12 +17,16 @@ const drainMs = 10_000;
 
 export interface ServiceOptions {
   readonly config: Config;
-  readonly driver: MachineDriver;
+  /** Opened once the data folder is held, closed last. */
+  readonly openDriver: () => Promise<MachineDriver>;
   readonly connector: GuestConnector;
   readonly log: FastifyBaseLogger;
   readonly clock?: Clock;
   readonly deadlines?: Partial<Deadlines>;
 }
+
+/** What becomes of the running machines: the next run adopts them, or they are ended with their sandboxes. */
+export type MachinesAtStop = 'leave' | 'destroy';
 
 /** A service that takes requests. */
 export interface Service {
@@ -32,21 +36,24 @@ export interface Service {
   readonly firstAccount: FirstAccount | undefined;
   readonly core: Core;
   /** Lets requests in flight finish, then releases everything in the reverse order of acquiring it. */
-  stop(): Promise<void>;
+  stop(machines?: MachinesAtStop): Promise<void>;
 }
 
 /** Starts the service. Whatever is acquired pushes its release, so a start that fails leaves nothing behind either. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, driver, connector, log, clock, deadlines } = options;
-  log.info({ config: printableConfig(config), driver: driver.capabilities() }, 'starting');
+  const { config, openDriver, connector, log, clock, deadlines } = options;
+  log.info({ config: printableConfig(config) }, 'starting');
   await using acquired = new AsyncDisposableStack();
 
   const folder = acquired.use(holdDataFolder(config.dataDir));
   const store = acquired.adopt(await openSqliteStore(folder.databasePath), (opened) => opened.close());
+  const driver = acquired.adopt(await openDriver(), (opened) => opened.close());
+  log.info({ driver: driver.capabilities() }, 'driver_open');
   const wired = wire({ store, driver, connector, log, clock, deadlines });
   const { core, app } = wired;
-  await settleLeftBehind(core);
-  acquired.defer(() => destroyOwned(core));
+  await takeOver(core);
+  let machinesAtStop: MachinesAtStop = 'leave';
+  acquired.defer(() => (machinesAtStop === 'destroy' ? destroyOwned(core) : leaveOwned(core)));
   acquired.use(startSweeper(core, sweepPeriodMs));
   const firstAccount = await bootstrapAccount(core, config);
   acquired.defer(() => closeHttp(app, drainMs));
@@ -55,7 +62,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   log.info({ url: wired.publicUrl }, 'ready');
 
   const held = acquired.move();
-  const stop = async (): Promise<void> => {
+  const stop = async (machines: MachinesAtStop): Promise<void> => {
+    machinesAtStop = machines;
     wired.readiness = 'stopping';
     log.info({}, 'stopping');
     await held.disposeAsync();
@@ -66,8 +74,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     url: wired.publicUrl,
     firstAccount,
     core,
-    stop: () => {
-      stopped ??= stop();
+    stop: (machines = 'leave') => {
+      stopped ??= stop(machines);
       return stopped;
     },
   };

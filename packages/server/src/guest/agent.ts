@@ -41,8 +41,8 @@ export class Http2GuestAgent implements GuestAgent {
     return exchange(this.#connection, { method: 'GET', path: '/hello', deadlineMs }, () => jsonSink(helloAnswer));
   }
 
-  setIdentity(identity: GuestIdentity): Promise<void> {
-    return sendIdentity(this.#connection, identity, this.#deadlines.smallCallMs, this.#now);
+  setIdentity(identity: GuestIdentity, deadlineMs: number = this.#deadlines.smallCallMs): Promise<void> {
+    return sendIdentity(this.#connection, identity, deadlineMs, this.#now);
   }
 
   setClock(): Promise<void> {

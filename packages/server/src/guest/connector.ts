@@ -9,13 +9,17 @@ import { Http2GuestAgent } from './agent.ts';
 import type { WallClock } from './clock.ts';
 import { Connection } from './connection.ts';
 import { defaultDeadlines, type GuestDeadlines } from './limits.ts';
-import { SyncTimeout, synchronise } from './synchronise.ts';
+import { NoAnswer } from './no-answer.ts';
+import { synchronise } from './synchronise.ts';
 
 export interface GuestConnectorOptions {
   readonly deadlines?: Partial<GuestDeadlines>;
   /** The host's time in unix milliseconds. */
   readonly now?: WallClock;
 }
+
+/** How much longer than its marker a first answer may take in one try. */
+const firstAnswerFactor = 5;
 
 /** A connector that attaches as docs/agent-protocol.md says and answers only with agents that have said hello. */
 export function createGuestConnector(options: GuestConnectorOptions = {}): GuestConnector {
@@ -37,8 +41,8 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
       await synchronise(channel, syncMs, deadlines.attachRepeatMs);
       connection = new Connection(channel);
       const agent = new Http2GuestAgent(connection, deadlines, now);
-      if (identity) await agent.setIdentity(identity);
-      else await agent.hello(Math.max(1, deadlineMs - (performance.now() - startedMs)));
+      const leftMs = Math.max(1, deadlineMs - (performance.now() - startedMs));
+      await (identity ? agent.setIdentity(identity, leftMs) : agent.hello(leftMs));
       return agent;
     } catch (cause) {
       connection?.end('the attach failed', cause);
@@ -59,10 +63,15 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
     for (let syncMs = deadlines.firstSyncMs; ; syncMs *= 2) {
       const channel = await openChannel(machine, leftMs());
       try {
-        return await attachOver(channel, Math.min(syncMs, leftMs()), leftMs(), identity);
+        return await attachOver(
+          channel,
+          Math.min(syncMs, leftMs()),
+          Math.min(firstAnswerFactor * syncMs, leftMs()),
+          identity,
+        );
       } catch (error) {
         // QEMU forgets to unthrottle a port whose host died in mid-write; only the next disconnect makes it good.
-        if (!(error instanceof SyncTimeout) || leftMs() <= 1) throw error;
+        if (!(error instanceof NoAnswer) || leftMs() <= 1) throw error;
       }
     }
   };

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { GuestRefusal, GuestUnreachable } from '../core/ports/guest-agent.ts';
 import type { Connection } from './connection.ts';
 import { FrameTooLarge } from './frame-decoder.ts';
+import { NoAnswer } from './no-answer.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
 import { refusalSink } from './refusal-sink.ts';
 import type { AnswerHead, Sink } from './sink.ts';
@@ -60,7 +61,7 @@ export function exchange<T>(
       }
     };
     const deadline = setTimeout(
-      () => fail(new GuestUnreachable(`no answer to ${request.method} within ${Math.round(request.deadlineMs)} ms`)),
+      () => fail(new NoAnswer(`no answer to ${request.method} within ${Math.round(request.deadlineMs)} ms`)),
       request.deadlineMs,
     );
     stream.on('response', (headers) =>

@@ -3,10 +3,8 @@ import { GuestUnreachable } from '../core/ports/guest-agent.ts';
 import type { AgentChannel } from '../core/ports/machine-driver.ts';
 import { guestLimits } from './limits.ts';
 import { MarkerScanner } from './marker-scanner.ts';
+import { NoAnswer } from './no-answer.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
-
-/** The agent did not answer the marker in time. */
-export class SyncTimeout extends GuestUnreachable {}
 
 /** Brings both ends to the same byte (steps 1 to 4 of an attach): afterwards the data stream is paused right behind the marker. */
 export function synchronise(channel: AgentChannel, deadlineMs: number, repeatMs: number): Promise<void> {
@@ -41,7 +39,7 @@ export function synchronise(channel: AgentChannel, deadlineMs: number, repeatMs:
       if (found && written) settle();
     };
     const deadline = setTimeout(
-      () => settle(new SyncTimeout(`the agent did not attach within ${Math.round(deadlineMs)} ms`)),
+      () => settle(new NoAnswer(`the agent did not attach within ${Math.round(deadlineMs)} ms`)),
       deadlineMs,
     );
     const ask = () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { formatElapsed } from '../announce.ts';
 import type { Prepared } from '../prepare.ts';
 import { projectRoot } from '../project-root.ts';
-import { agentFolder } from '../steps/agent.ts';
+import { agentProgram, jailProgram, netProgram } from '../steps/go-program.ts';
 import { ensureGoToolchain } from '../steps/go-toolchain.ts';
 import { runInherited } from './run-inherited.ts';
 
@@ -30,8 +30,10 @@ export async function runTests({ context, plan }: Prepared, args: readonly strin
       { title: 'lint with types', file: localBinary('oxlint'), args: ['--type-aware'] },
       { title: 'import directions', file: localBinary('depcruise'), args: ['packages'] },
       { title: 'unused code', file: localBinary('knip'), args: [] },
-      { title: 'agent: vet', file: go.command, args: ['vet', './...'], cwd: agentFolder },
-      { title: 'agent: tests', file: go.command, args: ['test', './...'], cwd: agentFolder },
+      ...[agentProgram, jailProgram, netProgram].flatMap(({ title, folder: cwd }) => [
+        { title: `${title}: vet`, file: go.command, args: ['vet', './...'], cwd },
+        { title: `${title}: tests`, file: go.command, args: ['test', './...'], cwd },
+      ]),
     );
   }
   for (const step of steps) {

@@ -57,6 +57,12 @@ export class LiveMachine {
     return this.#destroying;
   }
 
+  /** Fails everything that waits for it and lets go of the machine, which stays alive. */
+  leave(): void {
+    this.#lose('the service is stopping');
+    this.machine.leave();
+  }
+
   async #attach(identity?: GuestIdentity): Promise<GuestAgent> {
     try {
       const attached = this.#connector.attach(this.machine, this.#attachMs, identity).then((agent) => {

@@ -34,6 +34,12 @@ export class MachineRegistry {
     if (this.#live.get(sandboxId) === live) this.#live.delete(sandboxId);
   }
 
+  /** Lets go of every machine without touching it: the next run adopts them. */
+  leaveAll(): void {
+    for (const live of this.#live.values()) live.leave();
+    this.#live.clear();
+  }
+
   /** The sandboxes whose machines are dead or told to go, but still here. */
   doomed(): readonly string[] {
     return [...this.#live].filter(([, live]) => live.doomed).map(([sandboxId]) => sandboxId);

@@ -28,6 +28,8 @@ export interface Machine {
   pause(): Promise<void>;
   /** Lets the virtual CPUs go on. Resuming a running machine is no error. */
   resume(): Promise<void>;
+  /** Lets go of the machine without touching it, for the next run to adopt. */
+  leave(): void;
   /** Ends the machine and removes everything it held on the host. Safe to call more than once and at any time. */
   destroy(): Promise<void>;
 }
@@ -55,4 +57,10 @@ export interface MachineDriver {
   capabilities(): DriverCapabilities;
   /** A machine restored from its size's template, virtual CPUs running, agent not yet spoken to. Leaves nothing behind when it fails. */
   launch(request: LaunchRequest): Promise<Machine>;
+  /**
+   * The machines that an earlier run left alive, taken over; whatever else it left behind is cleared away. Called once, before any launch.
+   */
+  adopt(): Promise<readonly Machine[]>;
+  /** Gives up what the engine holds besides its machines. Those stay alive for the next run. */
+  close(): Promise<void>;
 }

@@ -12,6 +12,7 @@ export class StubMachine implements Machine {
   readonly size: LaunchRequest['size'];
   readonly exited: Promise<MachineExit>;
   destroyed = false;
+  dead = false;
   /** Waited for before a destroy is done; make it reject or hang. */
   beforeDestroyed: () => Promise<void> = async () => {};
   readonly #exit: (exit: MachineExit) => void;
@@ -26,6 +27,7 @@ export class StubMachine implements Machine {
 
   /** Lets it die by itself. */
   die(reason: string): void {
+    this.dead = true;
     this.#exit({ requested: false, reason });
   }
 
@@ -39,6 +41,7 @@ export class StubMachine implements Machine {
     return Promise.reject(new Error('a stub has no channel'));
   }
 
+  leave(): void {}
   async pause(): Promise<void> {}
   async resume(): Promise<void> {}
 }
@@ -55,6 +58,13 @@ export class StubDriver implements MachineDriver {
     this.machines.push(machine);
     return machine;
   }
+
+  /** Those of its machines that are alive, as if an earlier run had left them. */
+  async adopt(): Promise<StubMachine[]> {
+    return this.machines.filter(({ destroyed, dead }) => !destroyed && !dead);
+  }
+
+  async close(): Promise<void> {}
 
   /** The newest machine. */
   get newest(): StubMachine {

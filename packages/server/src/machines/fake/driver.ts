@@ -32,8 +32,15 @@ export class FakeMachineDriver implements MachineDriver {
   }
 
   capabilities(): DriverCapabilities {
-    return { engine: 'fake', acceleration: 'none', pause: true, snapshot: false, adopt: false, network: false };
+    return { engine: 'fake', acceleration: 'none', pause: true, snapshot: false, adopt: true, network: false };
   }
+
+  /** All that is alive, as if an earlier run had left it. */
+  async adopt(): Promise<readonly FakeMachine[]> {
+    return this.machines;
+  }
+
+  async close(): Promise<void> {}
 
   async launch({ id, size, signal }: LaunchRequest): Promise<FakeMachine> {
     signal?.throwIfAborted();

@@ -48,6 +48,10 @@ export class FakeMachine implements Machine {
     return channel;
   }
 
+  leave(): void {
+    this.#channel?.close();
+  }
+
   async pause(): Promise<void> {
     this.#mustBeAlive();
     this.#gate.shut();

@@ -1,5 +1,5 @@
 import type { AgentChannel } from '../../core/ports/machine-driver.ts';
-import type { MachineSockets } from './argv.ts';
+import type { MachineSockets } from './layout.ts';
 import { connectUnix } from './unix-socket.ts';
 
 /** Connects both agent ports of a machine. */

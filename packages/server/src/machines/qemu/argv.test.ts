@@ -12,7 +12,11 @@ const plan = (arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: Machine
     { format: 'qcow2', path: '/templates/disk.qcow2' },
     ...(start.kind === 'restore' ? [{ format: 'qcow2', path: '/machines/one/disk.qcow2' } as const] : []),
   ],
-  sockets: { qmp: '/machines/one/qmp', control: '/machines/one/control', data: '/machines/one/data' },
+  sockets:
+    start.kind === 'restore'
+      ? { qmp: { fd: 3 }, control: { fd: 4 }, data: { fd: 5 } }
+      : { qmp: { path: '/t/qmp' }, control: { path: '/t/control' }, data: { path: '/t/data' } },
+  tapName: 'tap0',
   start,
 });
 
@@ -39,7 +43,7 @@ describe.each(['arm64', 'x64'] as const)('the command line of a machine on %s', 
   it('has the same device model when it boots and when it restores', () => {
     const booting = buildArgv(plan(arch, 'tcg', boot));
     expect(deviceModel(booting)).toEqual(deviceModel(buildArgv(plan(arch, 'tcg', restore))));
-    expect(deviceModel(booting)).toHaveLength(9);
+    expect(deviceModel(booting)).toHaveLength(10);
   });
 
   it('never boots a kernel and never writes the template when it restores', () => {
@@ -54,6 +58,6 @@ describe.each(['arm64', 'x64'] as const)('the command line of a machine on %s', 
 
 it('keeps a path with a comma in one option', () => {
   const base = plan('arm64', 'tcg', restore);
-  const argv = buildArgv({ ...base, sockets: { ...base.sockets, qmp: '/a,b/qmp' } });
+  const argv = buildArgv({ ...base, sockets: { ...base.sockets, qmp: { path: '/a,b/qmp' } } });
   expect(argv).toContain('socket,id=qmp,path=/a,,b/qmp,server=on,wait=off');
 });

@@ -1,11 +1,14 @@
 import type { SizeResources } from '@mayfly/contract';
 import type { QemuEngine } from './host/engine.ts';
 
-/** The unix sockets of one machine, as QEMU is to make them. */
-export interface MachineSockets {
-  readonly qmp: string;
-  readonly control: string;
-  readonly data: string;
+/** A listening unix socket: one that QEMU is to make, or one that the jail has made for it. */
+export type SocketAddress = { readonly path: string } | { readonly fd: number };
+
+/** Where QEMU listens. */
+export interface ListeningSockets {
+  readonly qmp: SocketAddress;
+  readonly control: SocketAddress;
+  readonly data: SocketAddress;
 }
 
 /** One layer of the root disk, base first. Only the last layer is written. */
@@ -26,12 +29,17 @@ export interface MachinePlan {
   /** The RAM file: written when booting, mapped copy-on-write and read-only when restoring. */
   readonly ramPath: string;
   readonly disk: readonly DiskLayer[];
-  readonly sockets: MachineSockets;
+  readonly sockets: ListeningSockets;
+  /** The tap in QEMU's network namespace. */
+  readonly tapName: string;
   readonly start: Start;
 }
 
 /** QEMU's translation buffer in MiB: at 64 it runs ten times slower, the default of 1024 is paid by every machine. */
 const translationBufferMib = 256;
+
+/** The same in every machine: each has a network namespace of its own. */
+const guestMac = '02:6d:66:00:00:02';
 
 /** Emulated, pointer authentication and scalable vectors cost far more than they give; with KVM the guest has the host's own CPU. */
 const cpuModel = ({ arch, acceleration }: MachinePlan['engine']): string => {
@@ -55,9 +63,14 @@ export const kernelCommandLine = ({ arch, acceleration }: MachinePlan['engine'])
 /** Commas separate options in QEMU's syntax; a comma in a value is doubled. */
 const quote = (value: string): string => value.replaceAll(',', ',,');
 
-const socketPort = (id: string, path: string, portNumber: number): string[] => [
+const socket = (id: string, address: SocketAddress): string => {
+  const where = 'fd' in address ? `fd=${address.fd}` : `path=${quote(address.path)}`;
+  return `socket,id=${id},${where},server=on,wait=off`;
+};
+
+const socketPort = (id: string, address: SocketAddress, portNumber: number): string[] => [
   '-chardev',
-  `socket,id=${id},path=${quote(path)},server=on,wait=off`,
+  socket(id, address),
   '-device',
   `virtserialport,bus=serial0.0,nr=${portNumber},chardev=${id},name=mayfly.${id}`,
 ];
@@ -99,13 +112,15 @@ export const buildArgv = (plan: MachinePlan): string[] => {
     ...['-smp', `cpus=${plan.resources.vcpu},sockets=1,cores=${plan.resources.vcpu},threads=1`, '-m', `${memoryMib}M`],
     ...['-object', `memory-backend-file,id=ram,size=${memoryMib}M,mem-path=${quote(plan.ramPath)},${sharing}`],
     ...['-rtc', 'base=utc,clock=host'],
-    ...['-chardev', `socket,id=qmp,path=${quote(plan.sockets.qmp)},server=on,wait=off`],
-    ...['-mon', 'chardev=qmp,mode=control'],
+    ...['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
+    ...['-chardev', socket('qmp', plan.sockets.qmp), '-mon', 'chardev=qmp,mode=control'],
     ...['-device', 'virtio-serial-pci,id=serial0,max_ports=4,disable-legacy=on'],
     ...socketPort('control', plan.sockets.control, 1),
     ...socketPort('data', plan.sockets.data, 2),
     ...blockdevs(plan.disk),
     ...['-device', 'virtio-blk-pci,id=disk0,drive=root,disable-legacy=on,werror=report,rerror=report'],
+    ...['-netdev', `tap,id=net,ifname=${quote(plan.tapName)},script=no,downscript=no`],
+    ...['-device', `virtio-net-pci,netdev=net,mac=${guestMac},romfile=,disable-legacy=on`],
     ...['-object', 'rng-random,id=rng,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=rng,disable-legacy=on'],
     ...startOptions(plan),
   ];

@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import type { MachineSockets } from './argv.ts';
+
+/** The unix sockets of one machine. */
+export interface MachineSockets {
+  readonly qmp: string;
+  readonly control: string;
+  readonly data: string;
+}
 
 /** Where one machine keeps its files. */
 export interface MachineLayout {
@@ -7,6 +13,7 @@ export interface MachineLayout {
   readonly diskPath: string;
   readonly logPath: string;
   readonly consolePath: string;
+  readonly recordPath: string;
   readonly sockets: MachineSockets;
 }
 
@@ -24,6 +31,7 @@ export const machineLayout = (folder: string): MachineLayout => {
     diskPath: join(folder, 'disk.qcow2'),
     logPath: join(folder, 'qemu.log'),
     consolePath: join(folder, 'console.log'),
+    recordPath: join(folder, 'machine.json'),
     sockets,
   };
 };

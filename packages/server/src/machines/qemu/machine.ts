@@ -1,33 +1,44 @@
-import { rm } from 'node:fs/promises';
 import type { SizeName } from '@mayfly/contract';
 import type { AgentChannel, Machine, MachineExit } from '../../core/ports/machine-driver.ts';
 import { openAgentChannel } from './agent-channel.ts';
 import { exitReason } from './exit-reason.ts';
+import type { Ground, Grounds } from './grounds.ts';
 import { readLogTail } from './process.ts';
 import type { RestoredProcess } from './restore.ts';
 
 /** How long the agent's sockets may take to accept, in milliseconds. */
 const channelDeadlineMs = 5_000;
 
+/** What a machine is made of. */
+export interface MachineParts extends RestoredProcess {
+  readonly ground: Omit<Ground, 'cgroupProcs'>;
+}
+
 /** One QEMU process as a machine. */
 export class QemuMachine implements Machine {
-  readonly id: string;
-  readonly size: SizeName;
   readonly exited: Promise<MachineExit>;
-  readonly #parts: RestoredProcess;
+  readonly #parts: MachineParts;
+  readonly #grounds: Grounds;
   #destroyRequested = false;
   #shutdownReason: string | undefined;
   #destroyed: Promise<void> | undefined;
 
-  constructor(id: string, size: SizeName, parts: RestoredProcess) {
-    this.id = id;
-    this.size = size;
+  constructor(parts: MachineParts, grounds: Grounds) {
     this.#parts = parts;
+    this.#grounds = grounds;
     parts.qmp.onEvent(({ event, data }) => {
       if (event === 'SHUTDOWN' && typeof data.reason === 'string') this.#shutdownReason = data.reason;
       if (event === 'GUEST_PANICKED') this.#shutdownReason = 'guest-panic';
     });
     this.exited = this.#watch();
+  }
+
+  get id(): string {
+    return this.#parts.ground.id;
+  }
+
+  get size(): SizeName {
+    return this.#parts.ground.size;
   }
 
   get pid(): number {
@@ -37,7 +48,8 @@ export class QemuMachine implements Machine {
   async openAgentChannel(signal?: AbortSignal): Promise<AgentChannel> {
     if (this.#destroyRequested || this.#parts.process.isGone) throw new Error(`machine ${this.id} is gone`);
     const deadline = AbortSignal.timeout(channelDeadlineMs);
-    return await openAgentChannel(this.#parts.layout.sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
+    const { sockets } = this.#parts.ground.layout;
+    return await openAgentChannel(sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
   }
 
   async pause(): Promise<void> {
@@ -50,21 +62,29 @@ export class QemuMachine implements Machine {
 
   destroy(): Promise<void> {
     this.#destroyRequested = true;
-    this.#destroyed ??= this.#remove();
+    this.#destroyed ??= this.#remove().catch((error: unknown) => {
+      this.#destroyed = undefined;
+      throw error;
+    });
     return this.#destroyed;
+  }
+
+  /** Lets go of the machine without touching it: the next service adopts it. */
+  leave(): void {
+    this.#parts.qmp.close();
   }
 
   async #watch(): Promise<MachineExit> {
     const end = await this.#parts.process.ended;
     if (this.#destroyRequested) return { requested: true, reason: 'destroyed' };
     await this.#parts.qmp.closed;
-    const tail = await readLogTail(this.#parts.layout.logPath).catch(() => '');
+    const tail = await readLogTail(this.#parts.ground.layout.logPath).catch(() => '');
     return { requested: false, reason: exitReason(end, this.#shutdownReason, tail) };
   }
 
   async #remove(): Promise<void> {
     await this.#parts.process.kill();
     this.#parts.qmp.close();
-    await rm(this.#parts.layout.folder, { recursive: true, force: true });
+    await this.#grounds.clear(this.#parts.ground);
   }
 }

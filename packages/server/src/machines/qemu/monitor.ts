@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { QemuProcess } from './process.ts';
+import type { MachineProcess } from './process.ts';
 import { readLogTail } from './process.ts';
 import { QmpClient } from './qmp/client.ts';
 import { connectUnix } from './unix-socket.ts';
@@ -8,7 +8,11 @@ import { connectUnix } from './unix-socket.ts';
 const openDeadlineMs = 20_000;
 
 /** Connects to the monitor of a QEMU that was just started. When QEMU ends instead, the error says what it logged. */
-export const connectMonitor = async (process: QemuProcess, socketPath: string, logPath: string): Promise<QmpClient> => {
+export const connectMonitor = async (
+  process: MachineProcess,
+  socketPath: string,
+  logPath: string,
+): Promise<QmpClient> => {
   const giveUp = new AbortController();
   const ended = process.ended.then(() => 'ended' as const);
   const late = wait(openDeadlineMs, 'late' as const, { signal: giveUp.signal, ref: false }).catch(

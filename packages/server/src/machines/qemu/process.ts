@@ -1,23 +1,37 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { QemuEngine } from './host/engine.ts';
 
-/** How a process ended. */
+/** How a process ended; neither is known of one that somebody else started. */
 export interface ProcessEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Where the programs of a host are; machines inherit nothing else of the service's environment. */
-const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** The QEMU process of a machine. */
+export interface MachineProcess {
+  readonly pid: number;
+  /** Settles when the process is gone; never rejects. */
+  readonly ended: Promise<ProcessEnd>;
+  readonly isGone: boolean;
+  /** Kills the process and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+/** What is started: a program, its arguments and its whole environment. */
+export interface ProcessStart {
+  readonly program: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Its output is appended here. */
+  readonly logPath: string;
+}
 
 /** How much of a machine's log is read to explain an end, in bytes. */
 const logTailBytes = 4096;
 
-/** A QEMU process in a session of its own, so that it outlives the service. */
-export class QemuProcess {
+/** A process that this service started, in a session of its own, so that it outlives the service. */
+export class StartedProcess implements MachineProcess {
   readonly pid: number;
-  /** Settles when the process is gone; never rejects. */
   readonly ended: Promise<ProcessEnd>;
   readonly #child: ChildProcess;
   #isGone = false;
@@ -33,18 +47,16 @@ export class QemuProcess {
     });
   }
 
-  /** Starts QEMU with its output appended to a log file. */
-  static async start(engine: QemuEngine, argv: readonly string[], logPath: string): Promise<QemuProcess> {
-    const env = { PATH: searchPath, ...(engine.preloadPath ? { LD_PRELOAD: engine.preloadPath } : {}) };
+  static async start({ program, argv, env, logPath }: ProcessStart): Promise<StartedProcess> {
     const log: FileHandle = await open(logPath, 'a', 0o600);
     try {
-      const child = spawn(engine.binary, argv, { detached: true, stdio: ['ignore', log.fd, log.fd], cwd: '/', env });
+      const child = spawn(program, argv, { detached: true, stdio: ['ignore', log.fd, log.fd], cwd: '/', env });
       const pid = await new Promise<number>((resolve, reject) => {
-        child.once('error', (cause) => reject(new Error(`could not start ${engine.binary}`, { cause })));
+        child.once('error', (cause) => reject(new Error(`could not start ${program}`, { cause })));
         child.once('spawn', () => resolve(child.pid ?? 0));
       });
       child.unref();
-      return new QemuProcess(child, pid);
+      return new StartedProcess(child, pid);
     } finally {
       await log.close();
     }
@@ -54,7 +66,6 @@ export class QemuProcess {
     return this.#isGone;
   }
 
-  /** Kills the process and waits until it is gone. */
   async kill(): Promise<void> {
     if (!this.#isGone) {
       this.#child.ref();

@@ -2,12 +2,14 @@ import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { findProgram } from '../jail/program-path.ts';
 import { type Arch, isOlder, machineTypeFor, oldestQemu, parseQemuVersion } from './machine-type.ts';
 
 /** The engine of this host: everything about QEMU that goes into a machine and so into a template's key. */
 export interface QemuEngine {
   readonly arch: Arch;
   readonly acceleration: 'kvm' | 'tcg';
+  /** Absolute. */
   readonly binary: string;
   /** As QEMU prints it, e.g. "10.0.2 (Debian 1:10.0.2+ds-2)". */
   readonly versionText: string;
@@ -31,7 +33,7 @@ const canUse = async (path: string): Promise<boolean> => {
  */
 export const detectEngine = async (preloadPath?: string, arch: string = process.arch): Promise<QemuEngine> => {
   if (arch !== 'arm64' && arch !== 'x64') throw new Error(`unsupported CPU "${arch}": Mayfly runs on arm64 and x86_64`);
-  const binary = arch === 'arm64' ? 'qemu-system-aarch64' : 'qemu-system-x86_64';
+  const binary = await findProgram(arch === 'arm64' ? 'qemu-system-aarch64' : 'qemu-system-x86_64');
   const { stdout } = await promisify(execFile)(binary, ['--version'], { timeout: 10_000 }).catch((cause: unknown) => {
     throw new Error(`${binary} does not run: install QEMU (npm start does that as root)`, { cause });
   });

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { QmpClient } from './client.ts';
 
 /** Ends when QEMU says that a migration (in or out) has completed; fails when it failed or the deadline passes. */
@@ -42,4 +43,17 @@ export const saveDeviceState = async (qmp: QmpClient, statePath: string, deadlin
   done.catch(() => {});
   await qmp.execute('migrate', { uri: `file:${statePath}` });
   await done;
+};
+
+const migrationStatus = z.object({ status: z.string().optional() });
+const runStatus = z.object({ status: z.string() });
+
+/** Ends a save that an earlier service had under way, and lets a machine that it stopped for it go on. */
+export const settleMigration = async (qmp: QmpClient): Promise<void> => {
+  const { status } = migrationStatus.parse(await qmp.execute('query-migrate'));
+  const isUnderWay = status !== undefined && !['none', 'completed', 'failed', 'cancelled'].includes(status);
+  if (isUnderWay) await qmp.execute('migrate_cancel');
+  const { status: state } = runStatus.parse(await qmp.execute('query-status'));
+  if (state === 'postmigrate' || state === 'finish-migrate' || (isUnderWay && state === 'paused'))
+    await qmp.execute('cont');
 };

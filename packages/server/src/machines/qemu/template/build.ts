@@ -1,4 +1,4 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SizeName, sizes } from '@mayfly/contract';
 import type { AgentChannel } from '../../../core/ports/machine-driver.ts';
@@ -8,7 +8,7 @@ import { createEmptyLayer } from '../disk.ts';
 import type { QemuEngine } from '../host/engine.ts';
 import { machineLayout } from '../layout.ts';
 import { connectMonitor } from '../monitor.ts';
-import { QemuProcess, readLogTail } from '../process.ts';
+import { readLogTail, StartedProcess } from '../process.ts';
 import { saveDeviceState } from '../qmp/migration.ts';
 import { manifestName, type TemplateManifest, templateFiles } from './manifest.ts';
 
@@ -27,6 +27,9 @@ export interface TemplateRecipe {
   readonly basePath: string;
   readonly warmUp: WarmUp;
 }
+
+/** Where the programs of a host are. */
+const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** How long QEMU may take to write the device state, in milliseconds. */
 const saveDeadlineMs = 60_000;
@@ -51,7 +54,12 @@ export const buildTemplate = async (
       { format: 'raw', path: recipe.basePath },
       { format: 'qcow2', path: files.diskPath },
     ],
-    sockets: layout.sockets,
+    sockets: {
+      qmp: { path: layout.sockets.qmp },
+      control: { path: layout.sockets.control },
+      data: { path: layout.sockets.data },
+    },
+    tapName: 'tap0',
     start: {
       kind: 'boot',
       kernelPath: recipe.kernelPath,
@@ -59,7 +67,14 @@ export const buildTemplate = async (
       consolePath: layout.consolePath,
     },
   });
-  const process = await QemuProcess.start(recipe.engine, argv, layout.logPath);
+  const { binary, preloadPath } = recipe.engine;
+  // QEMU makes the tap itself, in a network namespace that goes with it: copies must find the same kind of network.
+  const process = await StartedProcess.start({
+    program: 'unshare',
+    argv: ['--net', '--', binary, ...argv],
+    env: { PATH: searchPath, ...(preloadPath ? { LD_PRELOAD: preloadPath } : {}) },
+    logPath: layout.logPath,
+  });
   const abort = () => void process.kill();
   signal?.addEventListener('abort', abort);
   try {
@@ -74,6 +89,8 @@ export const buildTemplate = async (
     await saveDeviceState(qmp, files.statePath, saveDeadlineMs);
     await qmp.execute('quit').catch(() => {});
     await process.ended;
+    // Machines read them under user ids of their own, through a jail that shows nothing else.
+    for (const path of [files.ramPath, files.statePath, files.diskPath]) await chmod(path, 0o444);
     const manifest: TemplateManifest = {
       size: recipe.size,
       arch: recipe.engine.arch,

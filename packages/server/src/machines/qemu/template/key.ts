@@ -18,7 +18,8 @@ export const templateKey = (engine: QemuEngine, size: SizeName, guestKeys: reado
       { format: 'raw', path: path('base') },
       { format: 'qcow2', path: path('top') },
     ],
-    sockets: { qmp: path('qmp'), control: path('control'), data: path('data') },
+    sockets: { qmp: { path: '/qmp' }, control: { path: '/control' }, data: { path: '/data' } },
+    tapName: 'tap0',
     start: { kind: 'boot', kernelPath: path('kernel'), initrdPath: path('initrd'), consolePath: path('console') },
   });
   return createHash('sha256')

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestTheProgramStartsInItsCgroups(t *testing.T) {
+	var groups, procs []string
+	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids"} {
+		if _, err := os.Stat(filepath.Join(root, "cgroup.procs")); err != nil {
+			continue
+		}
+		group, err := os.MkdirTemp(root, "mayfly-test-")
+		if err != nil {
+			t.Skip("cgroups cannot be made here")
+		}
+		t.Cleanup(func() {
+			if err := syscall.Rmdir(group); err != nil {
+				t.Error(err)
+			}
+		})
+		groups, procs = append(groups, filepath.Base(group)), append(procs, filepath.Join(group, "cgroup.procs"))
+	}
+	p := start(t, func(s *spec) { s.CgroupProcs = procs })
+	joined := p.read(t, "cgroup")
+	for _, group := range groups {
+		if !strings.Contains(joined, "/"+group+"\n") {
+			t.Errorf("not in %s: %s", group, joined)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module mayfly/jail
+
+go 1.24

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// staging is where the new root is mounted while it is built: a folder that every host has and no jail may bind.
+const staging = "/sys"
+
+// rootOptions bound the file system that holds the jail's folders and device nodes; no file in it has content.
+const rootOptions = "mode=0755,size=64k,nr_inodes=256"
+
+const harmless = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
+
+// buildRoot mounts a new root with only the binds and devices of the specification. The host's mounts do not change.
+func buildRoot(s *spec) error {
+	syscall.Umask(0o022)
+	defer syscall.Umask(0o077)
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := syscall.Mount("mayfly", staging, "tmpfs", harmless, rootOptions); err != nil {
+		return fmt.Errorf("mount a root: %w", err)
+	}
+	for _, b := range s.Binds {
+		if err := showBind(b); err != nil && !(b.Optional && errors.Is(err, fs.ErrNotExist)) {
+			return fmt.Errorf("bind %s: %w", b.Path, err)
+		}
+	}
+	if err := copyLinks(); err != nil {
+		return err
+	}
+	return makeDevices(s)
+}
+
+// showBind mounts a file or folder of the host at its own path under the new root, without what is mounted inside it.
+func showBind(b bind) error {
+	var info syscall.Stat_t
+	if err := syscall.Stat(b.Path, &info); err != nil {
+		return err
+	}
+	target := staging + b.Path
+	if err := makeTarget(target, info.Mode&syscall.S_IFMT == syscall.S_IFDIR); err != nil {
+		return err
+	}
+	if err := syscall.Mount(b.Path, target, "", syscall.MS_BIND, ""); err != nil {
+		return err
+	}
+	return syscall.Mount("", target, "", syscall.MS_BIND|syscall.MS_REMOUNT|bindFlags(b.Mode), "")
+}
+
+func bindFlags(mode string) uintptr {
+	switch mode {
+	case "rw":
+		return harmless
+	case "exec":
+		return syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV
+	default:
+		return syscall.MS_RDONLY | harmless
+	}
+}
+
+func makeTarget(target string, isFolder bool) error {
+	if isFolder {
+		return os.MkdirAll(target, 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	if err := syscall.Mknod(target, syscall.S_IFREG|0o444, 0); err != nil && err != syscall.EEXIST {
+		return err
+	}
+	return nil
+}
+
+// copyLinks gives the root the top-level links of a host whose system files are all in /usr.
+func copyLinks() error {
+	for _, name := range []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
+		to, err := os.Readlink(name)
+		if err != nil {
+			continue
+		}
+		if err := os.Symlink(to, staging+name); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// enterRoot makes the new root the only one and closes it to writes.
+func enterRoot(*spec) error {
+	if err := syscall.Mount("", staging, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY|harmless, ""); err != nil {
+		return fmt.Errorf("make it read-only: %w", err)
+	}
+	if err := syscall.Chdir(staging); err != nil {
+		return err
+	}
+	if err := syscall.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("pivot: %w", err)
+	}
+	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
+		return fmt.Errorf("detach the host: %w", err)
+	}
+	return syscall.Chdir("/")
+}

@@ -1,0 +1,7 @@
+package main
+
+// Numbers that the syscall package does not have on every architecture.
+const (
+	sysSetns      = 268
+	sysCloseRange = 436
+)

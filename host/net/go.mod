@@ -1,0 +1,3 @@
+module mayfly/net
+
+go 1.24

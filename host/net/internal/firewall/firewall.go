@@ -1,0 +1,45 @@
+// Package firewall changes the nftables rules of a machine's network namespace.
+package firewall
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// runFor is how long nft may take.
+const runFor = 10 * time.Second
+
+// Entry is an address that a looked-up name opens for a time.
+type Entry struct {
+	IP  netip.Addr
+	For time.Duration
+}
+
+// Apply runs one nft transaction in the namespace at a path.
+func Apply(netnsPath, transaction string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), runFor)
+	defer cancel()
+	nft := exec.CommandContext(ctx, "nsenter", "--net="+netnsPath, "nft", "-f", "-")
+	nft.Stdin = strings.NewReader(transaction)
+	if output, err := nft.CombinedOutput(); err != nil {
+		return fmt.Errorf("nft: %w: %s", err, strings.TrimSpace(string(output)))
+	}
+	return nil
+}
+
+// Open is the part of a transaction that lets entries through from now on. An element that is there already keeps its old
+// timeout when it is added again, so each is added, deleted and added.
+func Open(entries []Entry) string {
+	var text strings.Builder
+	for _, entry := range entries {
+		timed := fmt.Sprintf("%s timeout %ds", entry.IP, int(entry.For/time.Second))
+		fmt.Fprintf(&text, "add element inet mayfly resolved { %s }\n", timed)
+		fmt.Fprintf(&text, "delete element inet mayfly resolved { %s }\n", entry.IP)
+		fmt.Fprintf(&text, "add element inet mayfly resolved { %s }\n", timed)
+	}
+	return text.String()
+}

@@ -1,0 +1,3 @@
+package netns
+
+const sysSetns = 308

@@ -1,0 +1,102 @@
+package upstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"mayfly/net/internal/dnsmsg"
+)
+
+const (
+	// tryFor is how long one server has for one answer.
+	tryFor = 2 * time.Second
+	// rounds is how often the list of servers is gone through.
+	rounds = 2
+	// maxResponseBytes is the longest response that is read over UDP.
+	maxResponseBytes = 4096
+)
+
+var errNoServer = errors.New("no server answered")
+
+// Exchange asks the servers in turn until one answers the query.
+func (s *Servers) Exchange(ctx context.Context, query dnsmsg.Query, overUDP bool) ([]byte, error) {
+	for range rounds {
+		for _, server := range s.Addresses() {
+			response, err := ask(ctx, server, query, overUDP)
+			if err == nil {
+				return response, nil
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+		}
+	}
+	return nil, errNoServer
+}
+
+func ask(ctx context.Context, server string, query dnsmsg.Query, overUDP bool) ([]byte, error) {
+	network := "tcp"
+	if overUDP {
+		network = "udp"
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, network, server)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	var random [2]byte
+	_, _ = rand.Read(random[:])
+	id := binary.BigEndian.Uint16(random[:])
+	if overUDP {
+		return askDatagram(conn, query, id)
+	}
+	return askStream(conn, query, id)
+}
+
+func askDatagram(conn net.Conn, query dnsmsg.Query, id uint16) ([]byte, error) {
+	if _, err := conn.Write(query.Upstream(id)); err != nil {
+		return nil, err
+	}
+	buffer := make([]byte, maxResponseBytes)
+	for {
+		length, err := conn.Read(buffer)
+		if err != nil {
+			return nil, err
+		}
+		if query.IsAnswered(buffer[:length], id) {
+			return buffer[:length], nil
+		}
+	}
+}
+
+func askStream(conn net.Conn, query dnsmsg.Query, id uint16) ([]byte, error) {
+	message := query.Upstream(id)
+	framed := binary.BigEndian.AppendUint16(nil, uint16(len(message)))
+	if _, err := conn.Write(append(framed, message...)); err != nil {
+		return nil, err
+	}
+	var length [2]byte
+	if _, err := io.ReadFull(conn, length[:]); err != nil {
+		return nil, err
+	}
+	response := make([]byte, binary.BigEndian.Uint16(length[:]))
+	if _, err := io.ReadFull(conn, response); err != nil {
+		return nil, err
+	}
+	if !query.IsAnswered(response, id) {
+		return nil, errNoServer
+	}
+	return response, nil
+}

@@ -1,0 +1,130 @@
+// testguest stands in for a virtual machine in tests: it opens a machine's tap the way QEMU does, as the machine's user, and
+// joins it to a tap in a namespace that plays the guest. It can also send one ping.
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"mayfly/net/internal/netns"
+)
+
+const (
+	setInterface = 0x400454ca // TUNSETIFF
+	tapFrames    = 0x0002     // IFF_TAP
+	withoutInfo  = 0x1000     // IFF_NO_PI
+	frameBytes   = 1 << 16
+)
+
+func main() {
+	var err error
+	switch {
+	case len(os.Args) == 5 && os.Args[1] == "join":
+		err = join(os.Args[2], os.Args[3], os.Args[4])
+	case len(os.Args) == 3 && os.Args[1] == "ping":
+		err = ping(os.Args[2])
+	default:
+		err = fmt.Errorf("usage: testguest join MACHINE-NETNS UID GUEST-NETNS | testguest ping ADDRESS")
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
+// join copies frames between tap0 of the machine's namespace and eth0 of the guest's until it is killed.
+func join(machineNetns, uid, guestNetns string) error {
+	user, err := strconv.Atoi(uid)
+	if err != nil {
+		return err
+	}
+	machine, err := openTap(machineNetns, "tap0", user)
+	if err != nil {
+		return err
+	}
+	guest, err := openTap(guestNetns, "eth0", 0)
+	if err != nil {
+		return err
+	}
+	fmt.Println("joined")
+	go copyFrames(machine, guest)
+	return copyFrames(guest, machine)
+}
+
+func openTap(netnsPath, name string, user int) (int, error) {
+	var tap int
+	err := netns.Do(netnsPath, func() error {
+		opened, err := syscall.Open("/dev/net/tun", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, uintptr(user), uintptr(user), uintptr(user)); errno != 0 {
+			return errno
+		}
+		var request struct {
+			name  [16]byte
+			flags uint16
+			_     [22]byte
+		}
+		copy(request.name[:], name)
+		request.flags = tapFrames | withoutInfo
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(opened), setInterface, uintptr(unsafe.Pointer(&request)))
+		runtime.KeepAlive(&request)
+		if errno != 0 {
+			return fmt.Errorf("%s as user %d: %w", name, user, errno)
+		}
+		tap = opened
+		return nil
+	})
+	return tap, err
+}
+
+func copyFrames(from, to int) error {
+	frame := make([]byte, frameBytes)
+	for {
+		length, err := syscall.Read(from, frame)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, _ = syscall.Write(to, frame[:length])
+	}
+}
+
+// ping succeeds when an echo comes back within a second.
+func ping(address string) error {
+	target, err := net.ResolveIPAddr("ip4", address)
+	if err != nil {
+		return err
+	}
+	conn, err := net.DialIP("ip4:icmp", nil, target)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	request := []byte{8, 0, 0xE5, 0xFF, 0x12, 0x00, 0, 0}
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	answer := make([]byte, 1500)
+	for {
+		length, _, err := conn.ReadFromIP(answer)
+		if err != nil {
+			return err
+		}
+		if length > 0 && answer[0] == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,160 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { QmpClient } from '../qmp/client.ts';
+import { connectUnix } from '../unix-socket.ts';
+import { Cgroups } from './cgroup/cgroups.ts';
+import { detectCgroups } from './cgroup/layout.ts';
+import { machineLimits } from './cgroup/limits.ts';
+import { findProgram } from './program-path.ts';
+import { qemuBinds } from './qemu-binds.ts';
+import { jailSpec } from './spec.ts';
+import { type UidLease, UidLeases } from './uid-leases.ts';
+
+const arch = process.arch === 'x64' ? 'x64' : 'arm64';
+const jailSource = join(import.meta.dirname, '../../../../../../host/jail');
+const guestBytes = 256 * 1024 * 1024;
+const program = await findProgram(arch === 'x64' ? 'qemu-system-x86_64' : 'qemu-system-aarch64').catch(() => undefined);
+const go = await findProgram('go').catch(() => undefined);
+
+describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', () => {
+  let base = '';
+  let own = '';
+  let lease: UidLease;
+  let leases: UidLeases;
+  let cgroups: Cgroups;
+  let qemu: ChildProcess;
+  let ended: Promise<unknown[]>;
+  let qmp: QmpClient;
+
+  const proc = (name: string): Promise<string> => readFile(`/proc/${qemu.pid}/${name}`, 'utf8');
+  /** Lets QEMU itself open a file of the host. */
+  const openInQemu = (filename: string, readOnly: boolean): Promise<unknown> =>
+    qmp.execute('blockdev-add', {
+      driver: 'file',
+      'node-name': 'tried',
+      filename,
+      'read-only': readOnly,
+      locking: 'off',
+    });
+
+  beforeAll(async () => {
+    base = await mkdtemp(join(tmpdir(), 'mayfly-jail-'));
+    own = join(base, 'own');
+    const jail = join(base, 'mayfly-jail');
+    await promisify(execFile)(go ?? '', ['build', '-o', jail, '.'], {
+      cwd: jailSource,
+      env: { ...process.env, CGO_ENABLED: '0' },
+    });
+    leases = new UidLeases({ folder: join(base, 'uids'), firstUid: 2_100_000, slots: 8 });
+    lease = leases.acquire(own);
+    cgroups = new Cgroups(await detectCgroups(), `test-jail-${process.pid}`);
+    for (const folder of ['own', 'other', 'template']) {
+      await mkdir(join(base, folder));
+      await writeFile(join(base, folder, 'disk'), 'x'.repeat(4096));
+      // Whatever the rights of a file are, only what is bound is there, and only what is bound for writing is written.
+      await chmod(join(base, folder, 'disk'), 0o666);
+    }
+    await chown(join(own, 'disk'), lease.uid, lease.gid);
+    await writeFile(join(base, 'template/ram'), '');
+    await truncate(join(base, 'template/ram'), guestBytes);
+    const templateFiles = ['disk', 'ram'].map((name) => join(base, 'template', name));
+    const spec = jailSpec({
+      ...lease,
+      cgroupProcs: await cgroups.create('one', machineLimits(1, guestBytes)),
+      listen: [{ path: join(own, 'qmp'), fd: 3 }],
+      binds: qemuBinds({ arch, program: program ?? '', readOnly: templateFiles, writable: [own] }),
+      devices: { kvm: false, tun: true },
+      program: program ?? '',
+      argv: [
+        ...['-machine', `${arch === 'x64' ? 'q35' : 'virt'},memory-backend=ram`, '-cpu', 'max', '-m', '256M', '-S'],
+        ...['-accel', 'tcg,tb-size=32', '-nodefaults', '-no-user-config', '-display', 'none'],
+        ...[
+          '-object',
+          `memory-backend-file,id=ram,size=256M,mem-path=${templateFiles[1]},share=off,readonly=on,rom=off`,
+        ],
+        ...['-object', 'rng-random,id=rng,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=rng'],
+        ...['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
+        ...['-chardev', 'socket,id=qmp,fd=3,server=on,wait=off', '-mon', 'chardev=qmp,mode=control'],
+      ],
+    });
+    qemu = spawn(jail, [JSON.stringify(spec)], { stdio: ['ignore', 'ignore', 'inherit'] });
+    ended = once(qemu, 'exit');
+    const failed = ended.then((end) => Promise.reject(new Error(`it ended with ${JSON.stringify(end)}`)));
+    failed.catch(() => {});
+    qmp = new QmpClient(await Promise.race([connectUnix(join(own, 'qmp'), AbortSignal.timeout(20_000)), failed]));
+    await qmp.negotiate();
+  }, 120_000);
+
+  afterAll(async () => {
+    if (qemu?.kill('SIGKILL')) await ended;
+    await cgroups?.remove('one');
+    await cgroups?.removeEmptyParents();
+    if (base) await rm(base, { recursive: true });
+  });
+
+  it('is nobody, with no right and none to be had', async () => {
+    const status = Object.fromEntries((await proc('status')).split('\n').map((line) => line.split(/:\s+/, 2)));
+    const none = '0000000000000000';
+    const ids = Array.from({ length: 4 }, () => lease.uid).join('\t');
+    expect(status).toMatchObject({ Uid: ids, Gid: ids, Seccomp: '2', NoNewPrivs: '1' });
+    expect(status).toMatchObject({ CapInh: none, CapPrm: none, CapEff: none, CapBnd: none, CapAmb: none });
+    expect(status.Groups?.trim() ?? '').toBe('');
+    expect(await proc('limits')).toMatch(/Max core file size +0 +0 /);
+    expect(await proc('environ')).toBe('');
+  });
+
+  it('is in its cgroup', async () => {
+    const joined = (await proc('cgroup'))
+      .split('\n')
+      .filter((line) => line.endsWith(`/mayfly/test-jail-${process.pid}/one`));
+    expect(joined.length).toBeGreaterThan(0);
+    expect(await cgroups.list()).toEqual(['one']);
+  });
+
+  it('has a root with nothing but its files', async () => {
+    const root = `/proc/${qemu.pid}/root`;
+    const [top, ...folders] = base.split('/').slice(1);
+    const links = ['bin', 'lib', 'lib32', 'lib64', 'libx32', 'sbin'].filter((name) => existsSync(`/${name}`));
+    expect((await readdir(root)).toSorted()).toEqual(
+      [...new Set([...links, 'dev', 'etc', top ?? '', 'usr'])].toSorted(),
+    );
+    expect(await readdir(join(root, 'etc'))).toEqual(['ld.so.cache']);
+    expect((await readdir(join(root, 'dev'))).toSorted()).toEqual(['net', 'null', 'random', 'urandom', 'zero']);
+    expect(await readdir(join(root, top ?? '', ...folders.slice(0, -1)))).toEqual(folders.slice(-1));
+    expect((await readdir(join(root, base))).toSorted()).toEqual(['own', 'template']);
+    const mounts = (await proc('mounts')).split('\n').filter((line) => line.includes(' rw,'));
+    expect(mounts.map((line) => line.split(' ')[1])).toEqual([own]);
+  });
+
+  it('opens its own disk, and neither another machine’s nor a template for writing', async () => {
+    await openInQemu(join(own, 'disk'), false);
+    await qmp.execute('blockdev-del', { 'node-name': 'tried' });
+    await openInQemu(join(base, 'template/disk'), true);
+    await qmp.execute('blockdev-del', { 'node-name': 'tried' });
+    await expect(openInQemu(join(base, 'template/disk'), false)).rejects.toThrow('Read-only file system');
+    await expect(openInQemu(join(base, 'other/disk'), true)).rejects.toThrow('No such file or directory');
+    await expect(openInQemu('/etc/passwd', true)).rejects.toThrow('No such file or directory');
+  });
+
+  it('has no network but its own loopback, and no other file open', async () => {
+    expect((await proc('net/dev')).match(/:/g)).toHaveLength(1);
+    const targets = await readdir(`/proc/${qemu.pid}/fd`);
+    expect(targets.length).toBeLessThan(32);
+  });
+
+  it('leaves nothing when it is gone', async () => {
+    qemu.kill('SIGKILL');
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    await cgroups.remove('one');
+    await leases.release(lease);
+    expect(await cgroups.list()).toEqual([]);
+    expect(await readdir(join(base, 'uids'))).toEqual([]);
+    expect(await readFile('/proc/self/mounts', 'utf8')).not.toContain(base);
+  });
+});

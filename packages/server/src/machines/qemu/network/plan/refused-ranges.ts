@@ -1,0 +1,23 @@
+import { type Cidr, cidr, containsCidr } from './ipv4.ts';
+
+/** Where no machine may send to, whatever its policy: this network, private, shared, loopback, link-local, special and multicast. */
+export const refusedRanges: readonly Cidr[] = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+].map(cidr);
+
+/** TCP ports of mail servers: refused at once. */
+export const refusedTcpPorts: readonly number[] = [25, 465, 587];
+
+/** Whether all of a block is refused. */
+export const isRefused = (block: Cidr): boolean => refusedRanges.some((range) => containsCidr(range, block));

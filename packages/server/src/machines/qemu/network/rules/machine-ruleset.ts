@@ -1,0 +1,84 @@
+import { gatewayAddress, guestAddress, tapName, uplinkName } from '../plan/address-plan.ts';
+import type { Ceilings } from '../plan/ceilings.ts';
+import { formatCidr } from '../plan/ipv4.ts';
+import { refusedRanges, refusedTcpPorts } from '../plan/refused-ranges.ts';
+
+/** How many addresses the names of an allow-list can open at a time. */
+const maxResolvedAddresses = 4096;
+
+/**
+ * The rules of a machine's namespace, without a policy: chains `egress` and `lookup` are empty until egress-ruleset.ts fills them,
+ * and nothing passes an empty `lookup`.
+ */
+export const machineRuleset = ({ connections, newConnectionsPerSecond, packetsPerSecond }: Ceilings): string => `\
+table netdev mayfly {
+  chain guest {
+    type filter hook ingress device "${tapName}" priority 0; policy drop;
+    limit rate over ${packetsPerSecond}/second burst ${packetsPerSecond} packets drop
+    meta protocol arp arp saddr ip ${guestAddress} arp daddr ip ${gatewayAddress} accept
+    meta protocol ip ip saddr ${guestAddress} ip hdrlength 5 accept
+  }
+}
+table inet mayfly {
+  set refused {
+    type ipv4_addr; flags interval
+    elements = { ${refusedRanges.map(formatCidr).join(', ')} }
+  }
+  set allowed {
+    type ipv4_addr; flags interval
+  }
+  set resolved {
+    type ipv4_addr; flags timeout; size ${maxResolvedAddresses}
+  }
+  chain prerouting {
+    type filter hook prerouting priority raw; policy accept;
+    iifname "${tapName}" jump from_guest
+  }
+  chain from_guest {
+    ip daddr ${gatewayAddress} goto to_gateway
+    tcp dport { ${refusedTcpPorts.join(', ')} } reject with tcp reset
+    ip daddr @refused reject with icmp type admin-prohibited
+    fib daddr type != unicast reject with icmp type admin-prohibited
+    meta l4proto != { icmp, tcp, udp } reject with icmp type admin-prohibited
+  }
+  chain to_gateway {
+    meta l4proto { tcp, udp } th dport 53 goto lookup
+    icmp type echo-request accept
+    reject with icmp type admin-prohibited
+  }
+  chain lookup {
+  }
+  chain output {
+    type filter hook output priority raw; policy accept;
+    meta l4proto { tcp, udp } ip saddr ${gatewayAddress} th sport 53 notrack
+  }
+  chain input {
+    type filter hook input priority filter; policy drop;
+    iifname "${tapName}" ip daddr ${gatewayAddress} accept
+  }
+  chain forward {
+    type filter hook forward priority filter; policy drop;
+    ct state invalid drop
+    iifname "${tapName}" oifname "${uplinkName}" goto outbound
+    iifname "${uplinkName}" oifname "${tapName}" ct state established,related goto inbound
+  }
+  chain outbound {
+    ct state new icmp type != echo-request reject with icmp type admin-prohibited
+    ct state new limit rate over ${newConnectionsPerSecond}/second burst ${newConnectionsPerSecond} packets reject with icmp type admin-prohibited
+    jump egress
+    ct state new ct count over ${connections} reject with icmp type admin-prohibited
+    accept
+  }
+  chain inbound {
+    limit rate over ${packetsPerSecond}/second burst ${packetsPerSecond} packets drop
+    jump egress
+    accept
+  }
+  chain egress {
+  }
+  chain postrouting {
+    type nat hook postrouting priority srcnat; policy accept;
+    oifname "${uplinkName}" masquerade
+  }
+}
+`;

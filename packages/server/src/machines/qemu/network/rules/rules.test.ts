@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { compileEgress } from '../egress/compile.ts';
+import { planSlot } from '../plan/address-plan.ts';
+import { defaultCeilings } from '../plan/ceilings.ts';
+import { cidr } from '../plan/ipv4.ts';
+import { egressRuleset } from './egress-ruleset.ts';
+import { hostRuleset } from './host-ruleset.ts';
+import { machineRuleset } from './machine-ruleset.ts';
+import { makeScript, removeScript } from './make-script.ts';
+
+const range = cidr('198.19.192.0/19');
+const golden = (name: string): string => `../golden/${name}`;
+
+describe('rules', () => {
+  test('of a machine', async () => {
+    await expect(machineRuleset(defaultCeilings)).toMatchFileSnapshot(golden('machine.nft'));
+  });
+
+  test.each([
+    ['all', 'all'],
+    ['none', 'none'],
+    ['list', { allow: ['203.0.113.0/24', '198.51.100.7', '*.example.com'] }],
+    ['empty-list', { allow: [] }],
+  ] as const)('of the policy %s', async (name, policy) => {
+    await expect(egressRuleset(compileEgress(policy))).toMatchFileSnapshot(golden(`egress-${name}.nft`));
+  });
+
+  test('of the host', async () => {
+    const guarded = hostRuleset({ range, guardedUplinks: ['eth0', 'wlan0'] });
+    await expect(guarded).toMatchFileSnapshot(golden('host-guarded.nft'));
+    expect(hostRuleset({ range, guardedUplinks: [] })).not.toContain('iifname');
+  });
+
+  test('scripts of a slot', async () => {
+    const script = makeScript(planSlot(7, range), 70007, defaultCeilings, ['RULES\n']);
+    await expect(script).toMatchFileSnapshot(golden('make.sh'));
+    await expect(removeScript('mayfly-7', 'mf7')).toMatchFileSnapshot(golden('remove.sh'));
+  });
+});

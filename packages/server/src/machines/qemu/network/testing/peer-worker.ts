@@ -1,0 +1,170 @@
+import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { startDnsServer } from './dns-server.ts';
+import { serveRpc } from './rpc-serve.ts';
+
+/** Somebody on the network: a guest, the internet, or a program of the host. */
+const connections = new Map<number, Socket>();
+let lastConnection = 0;
+let counted = 0;
+
+const outcomeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error);
+
+const nextMessage = (socket: Socket, timeoutMs: number): Promise<string> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => resolve('silent'), timeoutMs);
+    const settle = (outcome: string): void => {
+      clearTimeout(timer);
+      resolve(outcome);
+    };
+    socket.once('data', (chunk) => settle(chunk.toString()));
+    socket.once('error', (error) => settle(outcomeOf(error)));
+    socket.once('close', () => settle('closed'));
+  });
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly localAddress?: string;
+  readonly timeoutMs?: number;
+}
+
+serveRpc({
+  /** Echoes what it gets, over TCP. */
+  listenTcp: ({ port }: { port: number }) =>
+    new Promise<void>((resolve, reject) => {
+      createServer((socket) => socket.on('error', () => {}).pipe(socket))
+        .once('error', reject)
+        .listen(port, '0.0.0.0', () => resolve());
+    }),
+  /** Sends as fast as it can, until the other end closes. */
+  listenSource: ({ port }: { port: number }) =>
+    new Promise<void>((resolve) => {
+      const block = Buffer.alloc(65536);
+      createServer((socket) => {
+        const push = (): void => {
+          while (socket.writable && socket.write(block));
+        };
+        socket.on('drain', push).on('error', () => {});
+        push();
+      }).listen(port, '0.0.0.0', () => resolve());
+    }),
+  listenUdp: ({ port, address = '0.0.0.0' }: { port: number; address?: string }) =>
+    new Promise<void>((resolve, reject) => {
+      const socket = createSocket('udp4', (message, from) => socket.send(message, from.port, from.address));
+      socket.once('error', reject).bind(port, address, () => resolve());
+    }),
+  /** Counts datagrams; `counted` says how many came. */
+  countUdp: ({ port, address }: { port: number; address: string }) =>
+    new Promise<void>((resolve, reject) => {
+      const socket = createSocket('udp4', () => {
+        counted += 1;
+      });
+      socket.once('error', reject).bind(port, address, () => resolve());
+    }),
+  counted: () => counted,
+  /** Sends datagrams as fast as it can. */
+  floodUdp: async ({ host, port, count }: { host: string; port: number; count: number }) => {
+    const socket = createSocket('udp4');
+    for (let at = 0; at < count; at += 1) {
+      await new Promise<void>((resolve) => socket.send('x', port, host, () => resolve()));
+    }
+    socket.close();
+  },
+  serveDns: startDnsServer,
+  /** Tries a TCP connection: what came of it and how long it took. */
+  connect: ({ timeoutMs = 1500, ...target }: Target) =>
+    new Promise((resolve) => {
+      const startedAtMs = performance.now();
+      const socket = connect(target);
+      const settle = (outcome: string): void => {
+        clearTimeout(timer);
+        socket.destroy();
+        resolve({ outcome, ms: performance.now() - startedAtMs });
+      };
+      const timer = setTimeout(() => settle('silent'), timeoutMs);
+      socket.once('connect', () => settle('open')).once('error', (error) => settle(outcomeOf(error)));
+    }),
+  /** Opens a connection that stays, for `say`. */
+  hold: (target: Target) =>
+    new Promise<number>((resolve, reject) => {
+      const socket = connect(target);
+      socket.once('error', reject);
+      socket.once('connect', () => {
+        socket.off('error', reject).on('error', () => {});
+        connections.set(++lastConnection, socket);
+        resolve(lastConnection);
+      });
+    }),
+  say: ({ connection, timeoutMs = 1500 }: { connection: number; timeoutMs?: number }) => {
+    const socket = connections.get(connection);
+    if (!socket || socket.destroyed) return 'closed';
+    const answered = nextMessage(socket, timeoutMs);
+    socket.write('hello');
+    return answered;
+  },
+  askUdp: ({ host, port, localAddress, timeoutMs = 700 }: Target) =>
+    new Promise<string>((resolve) => {
+      const socket = createSocket('udp4');
+      const timer = setTimeout(() => settle('silent'), timeoutMs);
+      const settle = (outcome: string): void => {
+        clearTimeout(timer);
+        socket.removeAllListeners('message').close();
+        resolve(outcome);
+      };
+      socket.once('message', () => settle('answered'));
+      socket.on('error', () => {});
+      socket.once('error', (error) => settle(outcomeOf(error)));
+      socket.bind(0, localAddress, () => {
+        socket.setBroadcast(true);
+        socket.connect(port, host, () => socket.send('hello'));
+      });
+    }),
+  lookup: async ({ name, type = 'A' }: { name: string; type?: 'A' | 'AAAA' }) => {
+    const resolver = new Resolver({ timeout: 1500, tries: 1 });
+    resolver.setServers(['10.213.0.1']);
+    try {
+      return (type === 'A' ? await resolver.resolve4(name) : await resolver.resolve6(name)).join(' ');
+    } catch (error) {
+      return outcomeOf(error);
+    }
+  },
+  /** Sends a number of bytes to an echo and says how many bits per second came back. */
+  upload: ({ host, port, bytes }: { host: string; port: number; bytes: number }) =>
+    new Promise<number>((resolve, reject) => {
+      const startedAtMs = performance.now();
+      const socket = connect({ host, port }, () => socket.end(Buffer.alloc(bytes)));
+      socket.once('error', reject).resume();
+      socket.once('end', () => resolve((bytes * 8000) / (performance.now() - startedAtMs)));
+    }),
+  /** Reads a number of bytes and says how many bits per second they came with. */
+  download: ({ host, port, bytes }: { host: string; port: number; bytes: number }) =>
+    new Promise<number>((resolve, reject) => {
+      const socket = connect({ host, port });
+      let startedAtMs = 0;
+      let read = 0;
+      socket.once('connect', () => {
+        startedAtMs = performance.now();
+      });
+      socket.once('error', reject);
+      socket.on('data', (chunk) => {
+        read += chunk.length;
+        if (read < bytes) return;
+        socket.destroy();
+        resolve((read * 8000) / (performance.now() - startedAtMs));
+      });
+    }),
+  /** Opens connections one after another and counts those that came up; they stay open. */
+  openMany: async ({ host, port, count }: { host: string; port: number; count: number }) => {
+    let open = 0;
+    for (let at = 0; at < count; at += 1) {
+      open += await new Promise<number>((resolve) => {
+        const socket = connect({ host, port });
+        socket.once('connect', () => resolve(1)).once('error', () => resolve(0));
+      });
+    }
+    return open;
+  },
+});
