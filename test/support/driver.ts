@@ -2,7 +2,6 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { QemuDriver, type QemuDriverOptions } from '@mayfly/server/machines/qemu/driver.ts';
-import { pino } from 'pino';
 import { preparedHost } from './prepared.ts';
 import { machineProcesses } from './processes.ts';
 
@@ -19,7 +18,7 @@ export interface TestDriver {
 export const makeTestDriver = async (more: Partial<QemuDriverOptions> = {}): Promise<TestDriver> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-driver-'));
   const machinesDir = join(dataDir, 'machines');
-  const log = pino({ level: 'warn' });
+  const log = { debug: () => {}, info: () => {}, warn: console.warn, error: console.error };
   const { engine, templates, tools } = preparedHost();
   const driver = await QemuDriver.open({ engine, templates, tools, dataDir, log, ...more });
   await driver.adopt();

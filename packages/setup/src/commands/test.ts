@@ -23,7 +23,8 @@ export async function runTests({ context, plan }: Prepared, args: readonly strin
   };
   if (args.length === 0) {
     const go = await ensureGoToolchain(context, plan.go);
-    env = { ...env, ...go.env };
+    // Some suites build helpers of their own. Not on the PATH: set-up would take it for the host's own Go.
+    env = { ...env, ...go.env, MAYFLY_TEST_GO: go.command };
     steps.unshift(
       { title: 'types', file: localBinary('tsc'), args: ['-p', '.'] },
       { title: 'lint and format', file: localBinary('biome'), args: ['check', '.'] },

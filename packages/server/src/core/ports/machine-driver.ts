@@ -15,6 +15,9 @@ export interface AgentChannel {
   close(): void;
 }
 
+/** Where a machine may connect to, below the fixed refusals: everywhere, nowhere, or these IPv4 addresses, CIDRs, names and `*.names`. */
+export type EgressPolicy = 'all' | 'none' | { readonly allow: readonly string[] };
+
 /** One virtual machine. Every method has a deadline of its own and fails rather than hangs. */
 export interface Machine {
   /** The id it was launched under. */
@@ -28,6 +31,8 @@ export interface Machine {
   pause(): Promise<void>;
   /** Lets the virtual CPUs go on. Resuming a running machine is no error. */
   resume(): Promise<void>;
+  /** Puts a policy in the place of the one before, for new and open connections. */
+  setEgress(policy: EgressPolicy): Promise<void>;
   /** Lets go of the machine without touching it, for the next run to adopt. */
   leave(): void;
   /** Ends the machine and removes everything it held on the host. Safe to call more than once and at any time. */
@@ -38,6 +43,8 @@ export interface LaunchRequest {
   /** Unique for the life of the data folder; [a-z0-9_-]{1,64}. */
   readonly id: string;
   readonly size: SizeName;
+  /** 'all' when absent. */
+  readonly egress?: EgressPolicy;
   readonly signal?: AbortSignal;
 }
 

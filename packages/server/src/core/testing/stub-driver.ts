@@ -42,6 +42,7 @@ export class StubMachine implements Machine {
   }
 
   leave(): void {}
+  async setEgress(): Promise<void> {}
   async pause(): Promise<void> {}
   async resume(): Promise<void> {}
 }

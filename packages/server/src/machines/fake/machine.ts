@@ -48,6 +48,8 @@ export class FakeMachine implements Machine {
     return channel;
   }
 
+  async setEgress(): Promise<void> {}
+
   leave(): void {
     this.#channel?.close();
   }

@@ -33,6 +33,8 @@ export interface QemuDriverOptions {
   readonly log: Log;
   /** How many networks are kept made ahead of need. */
   readonly networksAhead?: number;
+  /** Where the host's resolvers are named; /etc/resolv.conf when absent. */
+  readonly resolvConfPath?: string;
 }
 
 interface DriverParts extends AdoptionParts {
@@ -59,7 +61,12 @@ export class QemuDriver implements MachineDriver {
     if (layout.missing.length > 0) log.warn({ missing: layout.missing }, 'cgroup_limits_missing');
     const cgroups = new Cgroups(layout, createHash('sha256').update(dataDir).digest('hex').slice(0, 12));
     const leases = new UidLeases();
-    const pool = await NamespacePool.open({ owner: dataDir, helperPath: tools.netPath, log });
+    const pool = await NamespacePool.open({
+      owner: dataDir,
+      helperPath: tools.netPath,
+      log,
+      ...(options.resolvConfPath ? { resolvConfPath: options.resolvConfPath } : {}),
+    });
     for (const problem of pool.problems) log.warn({ ...problem }, 'network_problem');
     const ahead = join(machinesDir, '.ahead');
     const slots = { take: async () => leases.acquire(ahead), give: (lease: UidLease) => leases.release(lease) };
@@ -79,13 +86,14 @@ export class QemuDriver implements MachineDriver {
     return machines;
   }
 
-  async launch({ id, size, signal }: LaunchRequest): Promise<QemuMachine> {
+  async launch({ id, size, egress, signal }: LaunchRequest): Promise<QemuMachine> {
     if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw new Error(`not a machine id: ${JSON.stringify(id)}`);
     signal?.throwIfAborted();
     const { engine, templates, tools } = this.#options;
     const { grounds } = this.#parts;
     const ground = await grounds.prepare(id, size, templates[size].emptyLayerPath);
     try {
+      if (egress && egress !== 'all') await ground.network.setEgress(egress);
       const restored = await restoreTemplate(engine, tools.jailPath, templates[size], ground, signal);
       return new QemuMachine({ ...restored, ground }, grounds);
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { SizeName } from '@mayfly/contract';
-import type { AgentChannel, Machine, MachineExit } from '../../core/ports/machine-driver.ts';
+import type { AgentChannel, EgressPolicy, Machine, MachineExit } from '../../core/ports/machine-driver.ts';
 import { openAgentChannel } from './agent-channel.ts';
 import { exitReason } from './exit-reason.ts';
 import type { Ground, Grounds } from './grounds.ts';
@@ -67,6 +67,10 @@ export class QemuMachine implements Machine {
       throw error;
     });
     return this.#destroyed;
+  }
+
+  setEgress(policy: EgressPolicy): Promise<void> {
+    return this.#parts.ground.network.setEgress(policy);
   }
 
   /** Lets go of the machine without touching it: the next service adopts it. */

@@ -20,7 +20,7 @@ const arch = process.arch === 'x64' ? 'x64' : 'arm64';
 const jailSource = join(import.meta.dirname, '../../../../../../host/jail');
 const guestBytes = 256 * 1024 * 1024;
 const program = await findProgram(arch === 'x64' ? 'qemu-system-x86_64' : 'qemu-system-aarch64').catch(() => undefined);
-const go = await findProgram('go').catch(() => undefined);
+const go = process.env.MAYFLY_TEST_GO ?? (await findProgram('go').catch(() => undefined));
 
 describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', () => {
   let base = '';

@@ -1,5 +1,4 @@
-/** Where a machine may connect to, below the refusals that always hold. Entries of `allow` are IPv4 addresses, CIDRs, names, or "*." and a name. */
-export type EgressPolicy = 'all' | 'none' | { readonly allow: readonly string[] };
+export type { EgressPolicy } from '../../../../core/ports/machine-driver.ts';
 
 /** The most entries of an allow-list. */
 export const maxAllowEntries = 1000;

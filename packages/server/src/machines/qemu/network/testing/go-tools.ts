@@ -10,6 +10,9 @@ export interface GoTools {
   readonly testguestPath: string;
 }
 
+/** The compiler that npm test names, else the host's. */
+export const goCommand = process.env.MAYFLY_TEST_GO ?? 'go';
+
 const root = fileURLToPath(new URL('../../../../../../../', import.meta.url));
 const goModule = join(root, 'host/net');
 const cacheFolder = join(root, 'node_modules/.cache/mayfly-net');
@@ -25,7 +28,7 @@ const build = (folder: string): void => {
   const unfinished = mkdtempSync(join(cacheFolder, 'building-'));
   try {
     const env = { ...process.env, CGO_ENABLED: '0' };
-    execFileSync('go', ['build', '-o', unfinished, '.', './testguest'], { cwd: goModule, env });
+    execFileSync(goCommand, ['build', '-o', unfinished, '.', './testguest'], { cwd: goModule, env });
     if (!existsSync(folder)) renameSync(unfinished, folder);
   } finally {
     rmSync(unfinished, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Ceilings } from '../plan/ceilings.ts';
-import { goTools } from './go-tools.ts';
+import { goCommand, goTools } from './go-tools.ts';
 import { RpcChild } from './rpc-child.ts';
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -28,7 +28,7 @@ export const forbiddenAddresses = [
   '240.0.0.1',
 ];
 
-const hasGo = (): boolean => spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0;
+const hasGo = (): boolean => spawnSync(goCommand, ['version'], { stdio: 'ignore' }).status === 0;
 
 /** Whether a laboratory can be opened here: by root, with Go to build the helpers. */
 export const canOpenLaboratory = process.getuid?.() === 0 && hasGo();
@@ -147,6 +147,15 @@ export class Laboratory {
   /** A program on the host itself. */
   hostProgram(): RpcChild {
     return this.#rpc('./peer-worker.ts');
+  }
+
+  /** Any other worker on the host, by its absolute path. */
+  worker(path: string): RpcChild {
+    return this.#rpc(path);
+  }
+
+  get resolvConfPath(): string {
+    return this.#resolvConfPath;
   }
 
   /** A service on the host. */

@@ -1,0 +1,46 @@
+// Real machines on the laboratory's host, driven by orders on standard input.
+
+import type { GuestAgent } from '@mayfly/server/core/ports/guest-agent.ts';
+import type { EgressPolicy } from '@mayfly/server/core/ports/machine-driver.ts';
+import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
+import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import type { QemuMachine } from '@mayfly/server/machines/qemu/machine.ts';
+import { serveRpc } from '@mayfly/server/machines/qemu/network/testing/rpc-serve.ts';
+import type { PreparedHost } from './prepared.ts';
+
+const connector = createGuestConnector();
+const machines = new Map<string, { readonly machine: QemuMachine; readonly agent: GuestAgent }>();
+const say = (fields: object, event: string): void => void process.stderr.write(`${event} ${JSON.stringify(fields)}\n`);
+let driver: QemuDriver | undefined;
+let executions = 0;
+
+const machineOf = (id: string) => {
+  const found = machines.get(id);
+  if (!found) throw new Error(`no machine ${id}`);
+  return found;
+};
+
+serveRpc({
+  open: async ({ host, dataDir, resolvConfPath }: { host: PreparedHost; dataDir: string; resolvConfPath: string }) => {
+    const log = { debug: () => {}, info: () => {}, warn: say, error: say };
+    driver = await QemuDriver.open({ ...host, dataDir, resolvConfPath, log });
+    await driver.adopt();
+  },
+  launch: async ({ name, egress }: { name: string; egress?: EgressPolicy }) => {
+    if (!driver) throw new Error('not open');
+    const machine = await driver.launch({ id: name, size: 'small', ...(egress ? { egress } : {}) });
+    const identity = { hostname: name, machineId: '0'.repeat(32), expiresAtMs: 0 };
+    machines.set(name, { machine, agent: await connector.attach(machine, 60_000, identity) });
+  },
+  run: async ({ name, command }: { name: string; command: string }) => {
+    executions += 1;
+    const request = { id: `exec_${executions}`, command, cwd: '/workspace', env: {}, timeoutMs: 60_000 };
+    const { exitCode, stdout } = await machineOf(name).agent.execute({ ...request, captureBytes: 65_536 });
+    return { exitCode, stdout: stdout.toString().trim() };
+  },
+  setEgress: ({ name, egress }: { name: string; egress: EgressPolicy }) => machineOf(name).machine.setEgress(egress),
+  close: async () => {
+    await Promise.all(Array.from(machines.values(), ({ machine }) => machine.destroy()));
+    await driver?.close();
+  },
+});
