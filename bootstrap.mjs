@@ -3,8 +3,10 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  accessSync,
   existsSync,
   mkdirSync,
+  constants as modes,
   readdirSync,
   readFileSync,
   renameSync,
@@ -51,9 +53,21 @@ function refuseUnsupportedHosts() {
   }
 }
 
+/** Without packages there is nothing that could say more: who may not write here cannot be root either. */
+function refuseUnwritableCheckout() {
+  try {
+    for (const folder of [root, modules, dirname(lockPath)]) if (existsSync(folder)) accessSync(folder, modes.W_OK);
+  } catch {
+    fail(
+      `Mayfly needs root, and to write in ${root} (its npm packages go there). Run it with sudo: sudo npm ${process.argv[2] === 'bench' ? 'run bench' : (process.argv[2] ?? 'start')}`,
+    );
+  }
+}
+
 /** Installs the npm packages unless they are there as the lock file says; of two at once one installs and the other waits. */
 async function ensurePackages() {
   if (isInstalled()) return;
+  refuseUnwritableCheckout();
   mkdirSync(dirname(lockPath), { recursive: true });
   // A kernel lock, held by the process that installs and gone with it.
   const underLock = (...options) => ['--no-fork', ...options, lockPath, process.execPath, self, installCommand];

@@ -11,7 +11,7 @@ import type { Prepared } from '@mayfly/setup/prepare.ts';
 
 /** What rows measure on: a service, and beside it a driver and a connector without one. */
 export interface Stage {
-  readonly host: Pick<Prepared, 'engine' | 'templates' | 'tools'>;
+  readonly host: Pick<Prepared, 'engine' | 'templates' | 'tools' | 'artifacts'>;
   readonly folder: string;
   readonly connector: GuestConnector;
   readonly driver: QemuDriver;

@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { createAnnouncer } from './announce.ts';
 import { runBench } from './commands/bench.ts';
+import { destroySandboxes } from './commands/destroy.ts';
 import { printArtifacts } from './commands/prepare.ts';
 import { startService } from './commands/start.ts';
 import { runTests } from './commands/test.ts';
@@ -15,6 +16,7 @@ const commands: Readonly<Record<string, Command>> = {
   start: startService,
   test: runTests,
   bench: runBench,
+  destroy: destroySandboxes,
   prepare: printArtifacts,
 };
 

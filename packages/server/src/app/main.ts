@@ -24,7 +24,9 @@ export async function runService(options: RunOptions): Promise<number> {
     process.stderr.write(`Mayfly did not stop cleanly: ${error instanceof Error ? error.stack : String(error)}\n`);
     return 1;
   }
-  process.stdout.write('Stopped. Running sandboxes stay alive; the next start takes them over.\n');
+  process.stdout.write(
+    'Stopped. Running sandboxes stay alive; the next start takes them over, npm run destroy ends them.\n',
+  );
   return 0;
 }
 

@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { QmpClient } from '@mayfly/server/machines/qemu/qmp/client.ts';
+import { connectUnix } from '@mayfly/server/machines/qemu/unix-socket.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeTestDriver, type TestDriver } from '../support/driver.ts';
+import { preparedHost } from '../support/prepared.ts';
+
+let host: TestDriver;
+let one: Awaited<ReturnType<TestDriver['driver']['launch']>>;
+let other: typeof one;
+beforeAll(async () => {
+  host = await makeTestDriver();
+  one = await host.driver.launch({ id: 'one', size: 'small' });
+  other = await host.driver.launch({ id: 'other', size: 'small' });
+});
+afterAll(async () => {
+  await Promise.all([one.destroy(), other.destroy()]);
+  await host.remove();
+});
+
+/** The fields of a process's status file. */
+const statusOf = async (pid: number): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    (await readFile(`/proc/${pid}/status`, 'utf8')).split('\n').map((line) => {
+      const [name = '', value = ''] = line.split(':\t');
+      return [name, value.trim()];
+    }),
+  );
+
+it('QEMU runs under a uid of its own, with seccomp, no new privileges and no capability', async () => {
+  const [mine, theirs] = [await statusOf(one.pid), await statusOf(other.pid)];
+  console.log(`Uid ${mine.Uid}, Seccomp ${mine.Seccomp}, NoNewPrivs ${mine.NoNewPrivs}, CapBnd ${mine.CapBnd}`);
+  expect(Number(mine.Uid?.split('\t')[0])).toBeGreaterThan(1_000_000);
+  expect(mine.Uid).not.toBe(theirs.Uid);
+  expect(mine).toMatchObject({ Seccomp: '2', NoNewPrivs: '1', Groups: '' });
+  for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(mine[set]).toBe('0000000000000000');
+  expect(await readFile(`/proc/${one.pid}/limits`, 'utf8')).toMatch(/Max core file size\s+0\s+0/);
+  expect(await readFile(`/proc/${one.pid}/cgroup`, 'utf8')).toMatch(/mayfly\/[0-9a-f]+\/one/);
+});
+
+it('QEMU, asked over its own monitor, can open neither the template for writing nor a file of another machine or the host', async () => {
+  one.leave();
+  const qmp = new QmpClient(await connectUnix(join(host.machinesDir, 'one/qmp'), AbortSignal.timeout(10_000)));
+  await qmp.negotiate();
+  const open = (filename: string, readOnly: boolean) =>
+    qmp.execute('blockdev-add', {
+      driver: 'file',
+      'node-name': 'tried',
+      filename,
+      'read-only': readOnly,
+      locking: 'off',
+    });
+  const { small } = preparedHost().templates;
+  await expect(open(small.diskPath, false)).rejects.toThrow('Read-only file system');
+  await expect(open(small.ramPath, false)).rejects.toThrow('Read-only file system');
+  await expect(open(join(host.machinesDir, 'other/disk.qcow2'), true)).rejects.toThrow('No such file');
+  await expect(open('/etc/passwd', true)).rejects.toThrow('No such file');
+  await open(join(host.machinesDir, 'one/disk.qcow2'), true);
+  qmp.close();
+});
