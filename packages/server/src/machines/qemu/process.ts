@@ -66,12 +66,15 @@ export class StartedProcess implements MachineProcess {
     return this.#isGone;
   }
 
+  /** Waits for its end, and keeps this process alive meanwhile. */
+  async untilEnded(): Promise<ProcessEnd> {
+    if (!this.#isGone) this.#child.ref();
+    return await this.ended;
+  }
+
   async kill(): Promise<void> {
-    if (!this.#isGone) {
-      this.#child.ref();
-      this.#child.kill('SIGKILL');
-    }
-    await this.ended;
+    if (!this.#isGone) this.#child.kill('SIGKILL');
+    await this.untilEnded();
   }
 }
 

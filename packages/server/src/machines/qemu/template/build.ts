@@ -88,7 +88,7 @@ export const buildTemplate = async (
     await qmp.execute('stop');
     await saveDeviceState(qmp, files.statePath, saveDeadlineMs);
     await qmp.execute('quit').catch(() => {});
-    await process.ended;
+    await process.untilEnded();
     // Machines read them under user ids of their own, through a jail that shows nothing else.
     for (const path of [files.ramPath, files.statePath, files.diskPath]) await chmod(path, 0o444);
     const manifest: TemplateManifest = {
