@@ -52,8 +52,8 @@ it('QEMU, asked over its own monitor, can open neither the template for writing 
       locking: 'off',
     });
   const { small } = preparedHost().templates;
-  await expect(open(small.diskPath, false)).rejects.toThrow('Read-only file system');
-  await expect(open(small.ramPath, false)).rejects.toThrow('Read-only file system');
+  await expect(open(small.diskPath, false)).rejects.toThrow(/Read-only file system|Permission denied/);
+  await expect(open(small.ramPath, false)).rejects.toThrow(/Read-only file system|Permission denied/);
   await expect(open(join(host.machinesDir, 'other/disk.qcow2'), true)).rejects.toThrow('No such file');
   await expect(open('/etc/passwd', true)).rejects.toThrow('No such file');
   await open(join(host.machinesDir, 'one/disk.qcow2'), true);
