@@ -17,14 +17,15 @@ interface TestStep {
 export async function runTests({ context, plan }: Prepared, args: readonly string[]): Promise<number> {
   const vitest: TestStep = { title: 'tests', file: localBinary('vitest'), args: ['run', ...args] };
   const steps: TestStep[] = [vitest];
-  let env: NodeJS.ProcessEnv = {
+  const go = await ensureGoToolchain(context, plan.go);
+  const env: NodeJS.ProcessEnv = {
     ...process.env,
+    ...go.env,
     PATH: `${join(projectRoot, 'node_modules/.bin')}:${process.env.PATH}`,
+    // Some suites build helpers of their own. Not on the PATH: set-up would take it for the host's own Go.
+    MAYFLY_TEST_GO: go.command,
   };
   if (args.length === 0) {
-    const go = await ensureGoToolchain(context, plan.go);
-    // Some suites build helpers of their own. Not on the PATH: set-up would take it for the host's own Go.
-    env = { ...env, ...go.env, MAYFLY_TEST_GO: go.command };
     steps.unshift(
       { title: 'types', file: localBinary('tsc'), args: ['-p', '.'] },
       { title: 'lint and format', file: localBinary('biome'), args: ['check', '.'] },

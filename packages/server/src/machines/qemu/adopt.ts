@@ -9,7 +9,7 @@ import { machineLayout } from './layout.ts';
 import { QemuMachine } from './machine.ts';
 import { type MachineRecord, readMachineRecord } from './machine-record.ts';
 import { connectMonitor } from './monitor.ts';
-import type { NetworkPool } from './network/machine-network.ts';
+import type { MachineNetwork, NetworkPool } from './network/machine-network.ts';
 import { settleMigration } from './qmp/migration.ts';
 
 export interface AdoptionParts {
@@ -31,8 +31,9 @@ const adoptOne = async (parts: AdoptionParts, record: LivingRecord): Promise<Qem
   const { id, size, lease } = record;
   const layout = machineLayout(parts.grounds.folderOf(id));
   const process = new AdoptedProcess(record.process);
+  let network: MachineNetwork | undefined;
   try {
-    const network = await parts.pool.adopt(lease.slot);
+    network = await parts.pool.adopt(lease.slot);
     const qmp = await connectMonitor(process, layout.sockets.qmp, layout.logPath);
     void qmp.closed.then(() => process.look());
     await settleMigration(qmp);
@@ -40,6 +41,8 @@ const adoptOne = async (parts: AdoptionParts, record: LivingRecord): Promise<Qem
   } catch (error) {
     parts.log.warn({ machine_id: id, error }, 'machine_not_adopted');
     await process.kill();
+    // The pool holds it now, so no sweep would find it.
+    await network?.release();
     return undefined;
   }
 };
