@@ -6,6 +6,7 @@ import { printArtifacts } from './commands/prepare.ts';
 import { startService } from './commands/start.ts';
 import { runTests } from './commands/test.ts';
 import { readEnvironment } from './environment.ts';
+import { refuseUnfitHost } from './host/unfit-host.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import { SetupError } from './setup-error.ts';
 
@@ -20,6 +21,9 @@ const commands: Readonly<Record<string, Command>> = {
   prepare: printArtifacts,
 };
 
+/** The commands that start machines need a host that can run them, and say so before anything is built for it. */
+const machineCommands: readonly string[] = ['start', 'test', 'bench'];
+
 const [name = '', ...args] = process.argv.slice(2);
 process.exitCode = await main(name, args);
 
@@ -31,6 +35,7 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
   }
   const interruption = catchSignals();
   try {
+    if (machineCommands.includes(commandName)) await refuseUnfitHost();
     const announcer = createAnnouncer(process.stderr);
     const prepared = await prepare({
       environment: readEnvironment(process.env),

@@ -1,12 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isSameProcess, type ProcessIdentity } from './jail/process-identity.ts';
-import type { MachineProcess, ProcessEnd } from './process.ts';
+import { killDeadlineMs, type MachineProcess, type ProcessEnd } from './process.ts';
 
 /** How often a process that is not our child is looked at, in milliseconds; its monitor tells of most ends at once. */
 const lookMs = 500;
-
-/** How long a killed process may take to be gone, in milliseconds. */
-const killDeadlineMs = 10_000;
 
 /** A process that an earlier service started. */
 export class AdoptedProcess implements MachineProcess {
@@ -38,9 +35,17 @@ export class AdoptedProcess implements MachineProcess {
     this.#gone({ code: null, signal: null });
   }
 
+  #signal(): void {
+    try {
+      process.kill(this.pid, 'SIGKILL');
+    } catch {
+      // It ended meanwhile; the next look sees that.
+    }
+  }
+
   async kill(): Promise<void> {
     this.look();
-    if (!this.#isGone) process.kill(this.pid, 'SIGKILL');
+    if (!this.#isGone) this.#signal();
     for (let waitedMs = 0; !this.#isGone; waitedMs += 5) {
       if (waitedMs > killDeadlineMs) throw new Error(`process ${this.pid} does not go away`);
       await wait(5);

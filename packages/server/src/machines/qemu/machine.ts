@@ -2,9 +2,11 @@ import type { SizeName } from '@mayfly/contract';
 import type { AgentChannel, EgressPolicy, Machine, MachineExit } from '../../core/ports/machine-driver.ts';
 import { openAgentChannel } from './agent-channel.ts';
 import { exitReason } from './exit-reason.ts';
-import type { Ground, Grounds } from './grounds.ts';
+import type { Ground } from './grounds.ts';
+import type { Holdings } from './holdings.ts';
 import { readLogTail } from './process.ts';
 import type { RestoredProcess } from './restore.ts';
+import type { StepRunner } from './steps.ts';
 
 /** How long the agent's sockets may take to accept, in milliseconds. */
 const channelDeadlineMs = 5_000;
@@ -12,20 +14,21 @@ const channelDeadlineMs = 5_000;
 /** What a machine is made of. */
 export interface MachineParts extends RestoredProcess {
   readonly ground: Omit<Ground, 'cgroupProcs'>;
+  /** Its process and all that it stands on. */
+  readonly holdings: Holdings;
+  readonly step: StepRunner;
 }
 
 /** One QEMU process as a machine. */
 export class QemuMachine implements Machine {
   readonly exited: Promise<MachineExit>;
   readonly #parts: MachineParts;
-  readonly #grounds: Grounds;
   #destroyRequested = false;
   #shutdownReason: string | undefined;
   #destroyed: Promise<void> | undefined;
 
-  constructor(parts: MachineParts, grounds: Grounds) {
+  constructor(parts: MachineParts) {
     this.#parts = parts;
-    this.#grounds = grounds;
     parts.qmp.onEvent(({ event, data }) => {
       if (event === 'SHUTDOWN' && typeof data.reason === 'string') this.#shutdownReason = data.reason;
       if (event === 'GUEST_PANICKED') this.#shutdownReason = 'guest-panic';
@@ -41,6 +44,11 @@ export class QemuMachine implements Machine {
     return this.#parts.ground.size;
   }
 
+  /** Where QEMU writes what it has to say. */
+  get logPath(): string {
+    return this.#parts.ground.layout.logPath;
+  }
+
   get pid(): number {
     return this.#parts.process.pid;
   }
@@ -52,17 +60,26 @@ export class QemuMachine implements Machine {
     return await openAgentChannel(sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
   }
 
+  /** When it fails, the machine goes on running as if it had not been asked, unless QEMU does not answer at all. */
   async pause(): Promise<void> {
-    await this.#parts.qmp.execute('stop');
+    const { step, qmp } = this.#parts;
+    try {
+      await step('pause', () => qmp.execute('stop'));
+    } catch (error) {
+      await qmp.execute('cont').catch(() => {});
+      throw error;
+    }
   }
 
+  /** When it fails, it may be asked again. */
   async resume(): Promise<void> {
-    await this.#parts.qmp.execute('cont');
+    const { step, qmp } = this.#parts;
+    await step('resume', () => qmp.execute('cont'));
   }
 
   destroy(): Promise<void> {
     this.#destroyRequested = true;
-    this.#destroyed ??= this.#remove().catch((error: unknown) => {
+    this.#destroyed ??= this.#parts.holdings.release().catch((error: unknown) => {
       this.#destroyed = undefined;
       throw error;
     });
@@ -84,11 +101,5 @@ export class QemuMachine implements Machine {
     await this.#parts.qmp.closed;
     const tail = await readLogTail(this.#parts.ground.layout.logPath).catch(() => '');
     return { requested: false, reason: exitReason(end, this.#shutdownReason, tail) };
-  }
-
-  async #remove(): Promise<void> {
-    await this.#parts.process.kill();
-    this.#parts.qmp.close();
-    await this.#grounds.clear(this.#parts.ground);
   }
 }

@@ -22,9 +22,15 @@ export const connectMonitor = async (
   connected.catch(() => {});
   const first = await Promise.race([connected, ended, late]);
   giveUp.abort();
+  if (typeof first === 'string') void connected.then((socket) => socket.destroy()).catch(() => {});
   if (first === 'ended') throw new Error(`QEMU ended at once: ${(await readLogTail(logPath)) || 'it logged nothing'}`);
   if (first === 'late') throw new Error('QEMU did not open its monitor in time');
   const qmp = new QmpClient(first);
-  await qmp.negotiate();
+  try {
+    await qmp.negotiate();
+  } catch (error) {
+    qmp.close();
+    throw error;
+  }
   return qmp;
 };

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 
 /** How a process ended; neither is known of one that somebody else started. */
 export interface ProcessEnd {
@@ -13,7 +14,7 @@ export interface MachineProcess {
   /** Settles when the process is gone; never rejects. */
   readonly ended: Promise<ProcessEnd>;
   readonly isGone: boolean;
-  /** Kills the process and waits until it is gone. */
+  /** Kills the process and waits until it is gone. Fails when it does not go away. */
   kill(): Promise<void>;
 }
 
@@ -25,6 +26,9 @@ export interface ProcessStart {
   /** Its output is appended here. */
   readonly logPath: string;
 }
+
+/** How long a killed process may take to be gone, in milliseconds. */
+export const killDeadlineMs = 10_000;
 
 /** How much of a machine's log is read to explain an end, in bytes. */
 const logTailBytes = 4096;
@@ -58,7 +62,8 @@ export class StartedProcess implements MachineProcess {
       child.unref();
       return new StartedProcess(child, pid);
     } finally {
-      await log.close();
+      // A process that runs must not be lost over it.
+      await log.close().catch(() => {});
     }
   }
 
@@ -74,7 +79,11 @@ export class StartedProcess implements MachineProcess {
 
   async kill(): Promise<void> {
     if (!this.#isGone) this.#child.kill('SIGKILL');
-    await this.untilEnded();
+    const gaveUp = new AbortController();
+    const late = wait(killDeadlineMs, 'late' as const, { signal: gaveUp.signal }).catch(() => 'late' as const);
+    const first = await Promise.race([this.untilEnded(), late]);
+    gaveUp.abort();
+    if (first === 'late') throw new Error(`process ${this.pid} does not go away`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { sizes } from '@mayfly/contract';
 import { buildArgv } from './argv.ts';
 import type { Ground } from './grounds.ts';
+import type { Holdings } from './holdings.ts';
 import type { QemuEngine } from './host/engine.ts';
 import { readProcessIdentity } from './jail/process-identity.ts';
 import { qemuBinds } from './jail/qemu-binds.ts';
@@ -10,6 +11,7 @@ import { connectMonitor } from './monitor.ts';
 import { type MachineProcess, StartedProcess } from './process.ts';
 import type { QmpClient } from './qmp/client.ts';
 import { loadDeviceState } from './qmp/migration.ts';
+import type { StepRunner } from './steps.ts';
 import type { Template } from './template/manifest.ts';
 
 /** A QEMU process with a template's state loaded and its virtual CPUs running. */
@@ -65,41 +67,43 @@ export const machineJail = (engine: QemuEngine, template: Template, ground: Grou
   });
 };
 
-/** Restores a template copy-on-write on prepared ground. When it fails, the process is gone. */
+/** Where a restore's steps run, and what holds what they take. */
+export interface RestoreTools {
+  readonly engine: QemuEngine;
+  readonly jailPath: string;
+  readonly holdings: Holdings;
+  readonly step: StepRunner;
+}
+
+/** Restores a template copy-on-write on prepared ground. The process is held from its start on, also when this fails. */
 export const restoreTemplate = async (
-  engine: QemuEngine,
-  jailPath: string,
+  { engine, jailPath, holdings, step }: RestoreTools,
   template: Template,
   ground: Ground,
-  signal?: AbortSignal,
 ): Promise<RestoredProcess> => {
-  const { layout } = ground;
-  const spec = machineJail(engine, template, ground);
-  signal?.throwIfAborted();
-  const process = await StartedProcess.start({
-    program: jailPath,
-    argv: [JSON.stringify(spec)],
-    env: {},
-    logPath: layout.logPath,
+  const { id, size, lease, layout } = ground;
+  const { logPath } = layout;
+  const argv = [JSON.stringify(machineJail(engine, template, ground))];
+  const process = await step('start process', async () => {
+    const started = await StartedProcess.start({ program: jailPath, argv, env: {}, logPath });
+    holdings.hold('end process', () => started.kill());
+    return started;
   });
-  try {
-    const identity = readProcessIdentity(process.pid);
-    const recorded = {
-      id: ground.id,
-      size: ground.size,
-      lease: ground.lease,
-      ...(identity ? { process: identity } : {}),
-    };
-    const [qmp] = await Promise.all([
-      connectMonitor(process, layout.sockets.qmp, layout.logPath),
-      writeMachineRecord(layout.recordPath, recorded),
-    ]);
-    await loadDeviceState(qmp, template.statePath, loadDeadlineMs);
-    signal?.throwIfAborted();
-    await qmp.execute('cont');
-    return { process, qmp };
-  } catch (error) {
-    await process.kill();
-    throw error;
-  }
+  const identity = readProcessIdentity(process.pid);
+  const recorded = { id, size, lease, ...(identity ? { process: identity } : {}) };
+  // Both are waited for, so that nothing is written any more when what is held is given back.
+  const [connected, written] = await Promise.allSettled([
+    step('connect monitor', async () => {
+      const opened = await connectMonitor(process, layout.sockets.qmp, logPath);
+      holdings.hold('close monitor', () => opened.close());
+      return opened;
+    }),
+    step('record process', () => writeMachineRecord(layout.recordPath, recorded)),
+  ]);
+  if (connected.status === 'rejected') throw connected.reason;
+  if (written.status === 'rejected') throw written.reason;
+  const qmp = connected.value;
+  await step('load state', () => loadDeviceState(qmp, template.statePath, loadDeadlineMs));
+  await step('let run', () => qmp.execute('cont'));
+  return { process, qmp };
 };

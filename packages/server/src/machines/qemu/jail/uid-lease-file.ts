@@ -24,12 +24,18 @@ const isCode = (error: unknown, code: string): boolean =>
 /** Makes a file that must not exist; false when it does. Of any number of processes at once, one succeeds. */
 const createFile = (path: string, text: string): boolean => {
   try {
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
-    return true;
+    closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     if (isCode(error, 'EEXIST')) return false;
     throw error;
   }
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    unlinkSync(path);
+    throw error;
+  }
+  return true;
 };
 
 /** Takes a lease by making its file; undefined when somebody has it. */

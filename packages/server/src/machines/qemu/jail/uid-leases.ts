@@ -83,8 +83,9 @@ export class UidLeases {
     if (gone.length === 0) return [];
     const inUse = uidsInUse();
     const free = gone.filter(({ uid }) => !inUse.has(uid));
-    for (const lease of free) await this.release(lease);
-    return free.map(({ uid }) => uid);
+    // One that cannot be removed stays taken; it must not keep the service from starting.
+    const results = await Promise.allSettled(free.map((lease) => this.release(lease)));
+    return free.flatMap(({ uid }, index) => (results[index]?.status === 'fulfilled' ? [uid] : []));
   }
 
   #path(uid: number): string {

@@ -24,6 +24,14 @@ interface Trial extends Problem {
 const kernelRemedy = (options: string): string =>
   `use a kernel with ${options}, or load its modules (a running kernel that was upgraded on disk cannot load any: reboot)`;
 
+const namespaceProblem: Problem = {
+  what: 'the kernel refuses a new network namespace',
+  remedy: 'run the service as root, outside of containers, on a kernel with CONFIG_NET_NS',
+};
+
+const isNotInstalled = ({ cause }: Error): boolean =>
+  cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+
 const tap = 'ip tuntap add tap0 mode tap user 65534\n';
 
 const trials = (): Trial[] => {
@@ -31,11 +39,7 @@ const trials = (): Trial[] => {
   const hostRules = range ? hostRuleset({ range, guardedUplinks: [] }) : '';
   const { hostAddress } = planSlot(0, range ?? { base: 0, prefixLength: 19 });
   return [
-    {
-      script: 'true',
-      what: 'the kernel refuses a new network namespace',
-      remedy: 'run the service as root, outside of containers, on a kernel with CONFIG_NET_NS',
-    },
+    { script: 'true', ...namespaceProblem },
     {
       script: `ip link add mf0 type veth peer name up0\nip addr add ${hostAddress}/31 dev mf0\n`,
       what: 'the kernel has no veth interfaces',
@@ -70,7 +74,8 @@ const findMissingTools = async (): Promise<Problem[]> => {
     .map((tool) => ({ what: `"${tool}" is not installed`, remedy: `apt-get install ${packageOfTool[tool]}` }));
 };
 
-const checkTunDevice = async (path: string): Promise<Problem[]> => {
+/** Whether taps can be made at all. */
+export const checkTunDevice = async (path = '/dev/net/tun'): Promise<Problem[]> => {
   const device = await open(path, 'r+').catch((error: NodeJS.ErrnoException) => error);
   if (device instanceof Error) {
     const remedy = `modprobe tun; if it is still missing: mkdir -p /dev/net && mknod ${path} c 10 200`;
@@ -80,8 +85,15 @@ const checkTunDevice = async (path: string): Promise<Problem[]> => {
   return [];
 };
 
+/** Whether a network namespace can be made. Says nothing where the tool to try it with is missing. */
+export const checkNamespaceSupport = async (): Promise<Problem[]> => {
+  const failure = await run('unshare', ['--net', 'true']).catch((error: unknown) => error);
+  if (!(failure instanceof Error) || isNotInstalled(failure)) return [];
+  return [{ what: `${namespaceProblem.what} (${failure.message})`, remedy: namespaceProblem.remedy }];
+};
+
 /** Everything that keeps this host from giving machines a network, with the remedy; empty when all is well. Changes nothing. */
-export const checkNetworkSupport = async (tunPath = '/dev/net/tun'): Promise<Problem[]> => {
+export const checkNetworkSupport = async (tunPath?: string): Promise<Problem[]> => {
   const problems = [...(await findMissingTools()), ...(await checkTunDevice(tunPath))];
   if (problems.length > 0) return problems;
   for (const { script, what, remedy } of trials()) {

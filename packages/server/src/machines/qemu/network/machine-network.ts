@@ -1,3 +1,4 @@
+import type { Holdings } from '../holdings.ts';
 import type { EgressPolicy } from './egress/policy.ts';
 
 /** The network of one machine. */
@@ -21,12 +22,12 @@ export interface SlotLease {
 
 /** Makes, adopts and removes the networks of machines. */
 export interface NetworkPool {
-  /** A new network for a leased slot; whatever was left in that slot is removed first. Leaves nothing behind when it fails. */
-  acquire(lease: SlotLease, egress?: EgressPolicy): Promise<MachineNetwork>;
-  /** The network of a machine that outlived an earlier service, with the policy it had. */
-  adopt(slot: number): Promise<MachineNetwork>;
-  /** Removes this owner's networks that neither belong to a live slot nor were acquired from this pool. Returns how many. */
-  sweep(liveSlots: ReadonlySet<number>): Promise<number>;
+  /** A new network for a leased slot; whatever was left in that slot is removed first. When it fails, what was made of it is held. */
+  acquire(lease: SlotLease, holdings: Holdings, egress?: EgressPolicy): Promise<MachineNetwork>;
+  /** The network of a machine that outlived an earlier service, with the policy it had. When it fails, it is held unless another owner has it. */
+  adopt(slot: number, holdings: Holdings): Promise<MachineNetwork>;
+  /** Discards this owner's networks that neither belong to a live slot nor were acquired from this pool. Returns how many. */
+  sweep(liveSlots: ReadonlySet<number>, discard: (holdings: Holdings) => Promise<void>): Promise<number>;
   /** Ends name lookups; networks stay. The last pool of the host puts the host back as it was when no network is left. */
   close(): Promise<void>;
 }

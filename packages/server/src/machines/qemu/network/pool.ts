@@ -1,5 +1,7 @@
 import { access } from 'node:fs/promises';
 import type { Log } from '../../../core/ports/log.ts';
+import { Holdings } from '../holdings.ts';
+import { runStep, type StepRunner } from '../steps.ts';
 import { compileEgress } from './egress/compile.ts';
 import type { EgressPolicy } from './egress/policy.ts';
 import { HeldNetwork } from './held-network.ts';
@@ -25,6 +27,7 @@ export interface NetworkPoolOptions {
   /** Where the services of this host keep what they share. */
   readonly stateDir?: string;
   readonly resolvConfPath?: string;
+  readonly step?: StepRunner;
 }
 
 /** Where the services of a host keep what they share about its network. */
@@ -38,6 +41,7 @@ export class NamespacePool implements NetworkPool {
   readonly #host: HostNetwork;
   readonly #records: NetworkRecords;
   readonly #resolver: Resolver;
+  readonly #step: StepRunner;
   readonly #held = new Set<number>();
 
   private constructor(options: NetworkPoolOptions, stateDir: string, host: HostNetwork) {
@@ -46,6 +50,7 @@ export class NamespacePool implements NetworkPool {
     this.#ceilings = ceilings;
     this.#log = log;
     this.#host = host;
+    this.#step = options.step ?? runStep;
     this.#records = new NetworkRecords(stateDir);
     this.#resolver = new Resolver({ helperPath, resolvConfPath, log });
   }
@@ -71,25 +76,20 @@ export class NamespacePool implements NetworkPool {
     return this.#resolver.pid();
   }
 
-  async acquire({ slot, uid }: SlotLease, egress: EgressPolicy = 'all'): Promise<MachineNetwork> {
+  async acquire({ slot, uid }: SlotLease, holdings: Holdings, egress: EgressPolicy = 'all'): Promise<MachineNetwork> {
     const plan = planSlot(slot, this.#host.range);
+    const { netnsPath } = plan;
     const compiled = compileEgress(egress);
     if (!Number.isInteger(uid) || uid <= 0) throw new Error(`not a uid of a machine: ${uid}`);
-    this.#hold(slot);
-    try {
-      if (await this.#records.read(slot).catch(() => true)) await this.#remove(slot);
-      await this.#records.write(slot, { owner: this.#owner, egress, isApplied: true });
-      const rulesets = [machineRuleset(this.#ceilings), egressRuleset(compiled)];
-      await this.#make(plan, makeScript(plan, uid, this.#ceilings, rulesets));
-      await this.#resolver.serve(slot, plan.netnsPath, compiled);
-      return this.#network(plan);
-    } catch (error) {
-      await this.#remove(slot).catch((cause: unknown) =>
-        this.#log.error({ slot, error: cause }, 'network_left_behind'),
-      );
-      this.#held.delete(slot);
-      throw error;
-    }
+    const network = this.#hold(plan, holdings);
+    if (await this.#records.read(slot).catch(() => true)) await this.#remove(slot);
+    const record = { owner: this.#owner, egress, isApplied: true };
+    await this.#step('record network', () => this.#records.write(slot, record));
+    const rulesets = [machineRuleset(this.#ceilings), egressRuleset(compiled)];
+    const script = makeScript(plan, uid, this.#ceilings, rulesets);
+    await this.#step('make network', () => this.#make(plan, script));
+    await this.#step('serve names', () => this.#resolver.serve(slot, netnsPath, compiled));
+    return network;
   }
 
   /** Runs the script that makes a network; once more when something without a record was in its way. */
@@ -101,36 +101,32 @@ export class NamespacePool implements NetworkPool {
     });
   }
 
-  async adopt(slot: number): Promise<MachineNetwork> {
+  async adopt(slot: number, holdings: Holdings): Promise<MachineNetwork> {
     const plan = planSlot(slot, this.#host.range);
-    this.#hold(slot);
-    try {
-      const record = await this.#records.read(slot);
-      if (record?.owner !== this.#owner) throw new Error(`slot ${slot} has no network of ${this.#owner}`);
-      await access(plan.netnsPath);
-      await this.#resolver.serve(slot, plan.netnsPath, compileEgress(record.egress));
-      const network = this.#network(plan);
-      if (!record.isApplied) await network.setEgress(record.egress);
-      return network;
-    } catch (error) {
-      this.#held.delete(slot);
-      throw error;
-    }
+    const { netnsPath } = plan;
+    const record = await this.#records.read(slot).catch(() => undefined);
+    const none = `slot ${slot} has no network of ${this.#owner}`;
+    if (record && record.owner !== this.#owner) throw new Error(none);
+    const network = this.#hold(plan, holdings);
+    if (!record) throw new Error(none);
+    await this.#step('adopt network', () => access(netnsPath));
+    await this.#step('serve names', () => this.#resolver.serve(slot, netnsPath, compileEgress(record.egress)));
+    if (!record.isApplied) await network.setEgress(record.egress);
+    return network;
   }
 
-  #hold(slot: number): void {
+  #hold({ slot, netnsPath }: SlotPlan, holdings: Holdings): MachineNetwork {
     if (this.#held.has(slot)) throw new Error(`slot ${slot} has a network already`);
     this.#held.add(slot);
-  }
-
-  #network({ slot, netnsPath }: SlotPlan): MachineNetwork {
-    return new HeldNetwork(slot, netnsPath, {
+    const network = new HeldNetwork(slot, netnsPath, {
       setEgress: (policy) => this.#setEgress(slot, policy),
       remove: async () => {
         await this.#remove(slot);
         this.#held.delete(slot);
       },
     });
+    holdings.hold('release network', () => network.release());
+    return network;
   }
 
   async #setEgress(slot: number, egress: EgressPolicy): Promise<void> {
@@ -147,15 +143,19 @@ export class NamespacePool implements NetworkPool {
   }
 
   async #remove(slot: number): Promise<void> {
-    await this.#resolver.forget(slot);
-    await run('sh', [], removeScript(netnsNameOf(slot), linkNameOf(slot)));
-    await this.#records.remove(slot);
+    await this.#step('forget names', () => this.#resolver.forget(slot));
+    await this.#step('remove network', () => run('sh', [], removeScript(netnsNameOf(slot), linkNameOf(slot))));
+    await this.#step('remove network record', () => this.#records.remove(slot));
   }
 
-  async sweep(liveSlots: ReadonlySet<number>): Promise<number> {
+  async sweep(liveSlots: ReadonlySet<number>, discard: (holdings: Holdings) => Promise<void>): Promise<number> {
     const own = await this.#records.slotsOf(this.#owner);
     const strays = own.filter((slot) => !liveSlots.has(slot) && !this.#held.has(slot));
-    for (const slot of strays) await this.#remove(slot);
+    for (const slot of strays) {
+      const holdings = new Holdings(this.#step);
+      this.#hold(planSlot(slot, this.#host.range), holdings);
+      await discard(holdings);
+    }
     return strays.length;
   }
 

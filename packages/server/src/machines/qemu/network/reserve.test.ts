@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Holdings } from '../holdings.ts';
+import { runStep } from '../steps.ts';
 import type { MachineNetwork, NetworkPool, SlotLease } from './machine-network.ts';
 import { NetworkReserve } from './reserve.ts';
 
@@ -20,45 +22,48 @@ const stand = () => {
       leased.delete(slot);
     },
   };
-  const acquire = async ({ slot }: SlotLease): Promise<MachineNetwork> => {
-    if (isBroken) throw new Error('broken');
+  const acquire = async ({ slot }: SlotLease, holdings: Holdings): Promise<MachineNetwork> => {
     made.add(slot);
     const release = async (): Promise<void> => {
       made.delete(slot);
     };
+    holdings.hold('release network', release);
+    if (isBroken) throw new Error('broken');
     return { slot, netnsPath: '', tapName: 'tap0', setEgress: async () => {}, release };
   };
   const pool: NetworkPool = {
     acquire,
-    adopt: (slot) => acquire({ slot, uid: 1 }),
+    adopt: (slot, holdings) => acquire({ slot, uid: 1 }, holdings),
     sweep: async () => 0,
     close: async () => {},
   };
   const breakIt = (): void => {
     isBroken = true;
   };
-  return { leased, made, pool, leases, breakIt };
+  const discard = (holdings: Holdings): Promise<void> => holdings.release();
+  const open = (size: number) => new NetworkReserve({ pool, leases, size, log, step: runStep, discard });
+  return { leased, made, open, breakIt };
 };
 
 test('a few are made ahead, and one that is taken is made good', async () => {
-  const { pool, leases, made } = stand();
-  const reserve = new NetworkReserve(pool, leases, 2, log);
+  const { open, made } = stand();
+  const reserve = open(2);
   await reserve.fill();
   expect(made.size).toBe(2);
   const taken = await reserve.take();
   await reserve.fill();
   expect(made.size).toBe(3);
-  await reserve.give(taken);
+  await taken.holdings.release();
   expect(made.size).toBe(2);
   await reserve.close();
   expect(made.size).toBe(0);
 });
 
-test('an empty reserve makes one at once, and a failure gives the slot back', async () => {
-  const { pool, leases, leased, breakIt } = stand();
-  const reserve = new NetworkReserve(pool, leases, 0, log);
+test('an empty reserve makes one at once, and a failure gives back the slot with what was made of its network', async () => {
+  const { open, made, leased, breakIt } = stand();
+  const reserve = open(0);
   expect((await reserve.take()).network.slot).toBe(0);
   breakIt();
   await expect(reserve.take()).rejects.toThrow('broken');
-  expect([...leased]).toEqual([0]);
+  expect([[...leased], [...made]]).toEqual([[0], [0]]);
 });

@@ -1,4 +1,6 @@
 import type { Log } from '../../../core/ports/log.ts';
+import { Holdings } from '../holdings.ts';
+import type { StepRunner } from '../steps.ts';
 import type { MachineNetwork, NetworkPool, SlotLease } from './machine-network.ts';
 
 /** Where slots come from; a slot is one service's alone on the whole host. */
@@ -7,33 +9,40 @@ export interface SlotLeases<L extends SlotLease> {
   give(lease: L): Promise<void>;
 }
 
-/** A slot with its network, ready for a machine. */
+/** A slot with its network, ready for a machine. A used network is never used again. */
 export interface ReadyNetwork<L extends SlotLease> {
   readonly lease: L;
   readonly network: MachineNetwork;
+  /** Gives both back. */
+  readonly holdings: Holdings;
+}
+
+export interface ReserveOptions<L extends SlotLease> {
+  readonly pool: NetworkPool;
+  readonly leases: SlotLeases<L>;
+  /** How many are kept ready. */
+  readonly size: number;
+  readonly log: Log;
+  readonly step: StepRunner;
+  /** Clears away what nobody uses; never rejects. */
+  readonly discard: (holdings: Holdings) => Promise<void>;
 }
 
 /** Keeps a few networks made ahead of need, and makes them one at a time so that a launch is not held up. */
 export class NetworkReserve<L extends SlotLease = SlotLease> {
-  readonly #pool: NetworkPool;
-  readonly #leases: SlotLeases<L>;
-  readonly #size: number;
-  readonly #log: Log;
+  readonly #options: ReserveOptions<L>;
   readonly #ready: ReadyNetwork<L>[] = [];
   #filling: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(pool: NetworkPool, leases: SlotLeases<L>, size: number, log: Log) {
-    this.#pool = pool;
-    this.#leases = leases;
-    this.#size = size;
-    this.#log = log;
+  constructor(options: ReserveOptions<L>) {
+    this.#options = options;
   }
 
   /** Makes what is missing. Settles when the reserve is full; never rejects. */
   fill(): Promise<void> {
     this.#filling ??= this.#fill()
-      .catch((error: unknown) => this.#log.error({ error }, 'network_reserve_failed'))
+      .catch((error: unknown) => this.#options.log.error({ error }, 'network_reserve_failed'))
       .finally(() => {
         this.#filling = undefined;
       });
@@ -41,15 +50,21 @@ export class NetworkReserve<L extends SlotLease = SlotLease> {
   }
 
   async #fill(): Promise<void> {
-    while (!this.#isClosed && this.#ready.length < this.#size) this.#ready.push(await this.#make());
+    while (!this.#isClosed && this.#ready.length < this.#options.size) this.#ready.push(await this.#make());
   }
 
   async #make(): Promise<ReadyNetwork<L>> {
-    const lease = await this.#leases.take();
+    const { pool, leases, step, discard } = this.#options;
+    const holdings = new Holdings(step);
     try {
-      return { lease, network: await this.#pool.acquire(lease) };
+      const lease = await step('lease uid', async () => {
+        const taken = await leases.take();
+        holdings.hold('give uid back', () => leases.give(taken));
+        return taken;
+      });
+      return { lease, network: await pool.acquire(lease, holdings), holdings };
     } catch (error) {
-      await this.#leases.give(lease);
+      await discard(holdings);
       throw error;
     }
   }
@@ -61,16 +76,10 @@ export class NetworkReserve<L extends SlotLease = SlotLease> {
     return ready;
   }
 
-  /** Removes a network and gives its slot back. A used network is never used again. */
-  async give({ lease, network }: ReadyNetwork<L>): Promise<void> {
-    await network.release();
-    await this.#leases.give(lease);
-  }
-
   /** Removes what was made ahead. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#filling;
-    for (const ready of this.#ready.splice(0)) await this.give(ready);
+    for (const { holdings } of this.#ready.splice(0)) await this.#options.discard(holdings);
   }
 }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runStep, type StepRunner } from '../../steps.ts';
 import { errorCode, readCounter, writeControl } from './control-file.ts';
 import type { CgroupLayout, Hierarchy } from './layout.ts';
 import { type CgroupLimits, controlFiles } from './limits.ts';
@@ -17,37 +18,35 @@ const checkName = (name: string): string => {
 export class Cgroups {
   readonly #layout: CgroupLayout;
   readonly #instance: string;
+  readonly #step: StepRunner;
   /** Trees whose folders above the machines are known to be there. */
   readonly #prepared = new Set<Hierarchy>();
 
-  constructor(layout: CgroupLayout, instance: string) {
+  constructor(layout: CgroupLayout, instance: string, step: StepRunner = runStep) {
     this.#layout = layout;
+    this.#step = step;
     this.#instance = checkName(instance);
   }
 
-  /** Makes the group of a machine that has none, limits set. Returns the cgroup.procs files a process joins it by. Leaves nothing when it fails. */
+  /** Makes the group of a machine that has none, limits set. Returns the cgroup.procs files a process joins it by. When it fails, remove it. */
   async create(id: string, limits: CgroupLimits): Promise<readonly string[]> {
     checkName(id);
-    const made: string[] = [];
-    try {
-      for (const hierarchy of this.#layout.hierarchies) {
-        const group = await this.#makeGroup(hierarchy, id);
-        made.push(group);
-        for (const file of controlFiles(this.#layout.version, hierarchy.controllers, limits)) {
-          await writeControl(group, file);
-        }
-      }
-    } catch (error) {
-      await Promise.allSettled(made.map(removeGroup));
-      throw error;
+    const procs: string[] = [];
+    for (const hierarchy of this.#layout.hierarchies) {
+      const group = await this.#step('make cgroup', () => this.#makeGroup(hierarchy, id));
+      const files = controlFiles(this.#layout.version, hierarchy.controllers, limits);
+      await this.#step('limit cgroup', async () => {
+        for (const file of files) await writeControl(group, file);
+      });
+      procs.push(join(group, 'cgroup.procs'));
     }
-    return made.map((group) => join(group, 'cgroup.procs'));
+    return procs;
   }
 
   /** Ends what still runs in a machine's group and removes it; no error when there is none. */
   async remove(id: string): Promise<void> {
     checkName(id);
-    await Promise.all(this.#layout.hierarchies.map((hierarchy) => removeGroup(join(this.#parent(hierarchy), id))));
+    for (const hierarchy of this.#layout.hierarchies) await removeGroup(join(this.#parent(hierarchy), id));
   }
 
   /** The ids of all machines that have a group here, also of those that an earlier service left. */

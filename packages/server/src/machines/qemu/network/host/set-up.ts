@@ -10,7 +10,7 @@ import { listLinks } from './host-links.ts';
 import { type HostRecord, hostRecordSchema } from './host-record.ts';
 import { readJsonFile, writeJsonFile } from './json-file.ts';
 import { findLegacyDrop } from './legacy-firewall.ts';
-import { mountNetnsDir } from './netns-mount.ts';
+import { isNetnsDirMounted, mountNetnsDir } from './netns-mount.ts';
 import type { Problem } from './problem.ts';
 import { isForwarding, isForwardingEverywhere, setForwarding } from './sysctl.ts';
 
@@ -32,11 +32,12 @@ const filterAsync = async (names: readonly string[], test: (name: string) => Pro
  * What is switched on is recorded first. Called under the host's lock, as often as one likes.
  */
 export const setUpHost = async (recordPath: string): Promise<HostState> => {
-  const [routesJson, chainsJson, links, isEverywhere, old] = await Promise.all([
+  const [routesJson, chainsJson, links, isEverywhere, isNetnsMounted, old] = await Promise.all([
     run('ip', ['-4', '-j', 'route', 'show', 'table', 'all']),
     run('nft', ['-j', 'list', 'chains']),
     listLinks(),
     isForwardingEverywhere(),
+    isNetnsDirMounted(),
     readJsonFile(recordPath, hostRecordSchema),
   ]);
   const routes = parseRoutes(routesJson);
@@ -54,14 +55,14 @@ export const setUpHost = async (recordPath: string): Promise<HostState> => {
   const record: HostRecord = {
     range: formatCidr(range),
     switchedOn,
-    madeNetnsMount: old?.madeNetnsMount ?? false,
+    madeNetnsMount: old?.madeNetnsMount || !isNetnsMounted,
     rulesetDigest: isLoaded ? rulesetDigest : '',
   };
   if (JSON.stringify(record) !== JSON.stringify(old)) await writeJsonFile(recordPath, record);
-  const madeNetnsMount = (await mountNetnsDir()) || record.madeNetnsMount;
+  if (!isNetnsMounted) await mountNetnsDir();
   if (!isLoaded) await run('nft', ['-f', '-'], ruleset);
   for (const device of [...uplinksOff, ...linksOff]) await setForwarding(device, true);
-  const final = { ...record, madeNetnsMount, rulesetDigest };
+  const final = { ...record, rulesetDigest };
   if (JSON.stringify(final) !== JSON.stringify(record)) await writeJsonFile(recordPath, final);
 
   const { useDockerUser, problems } = judgeForeignFirewall(chains, range);

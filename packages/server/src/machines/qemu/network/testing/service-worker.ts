@@ -1,3 +1,5 @@
+import { Holdings } from '../../holdings.ts';
+import { runStep } from '../../steps.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { MachineNetwork } from '../machine-network.ts';
 import type { Ceilings } from '../plan/ceilings.ts';
@@ -21,21 +23,29 @@ const networkOf = (slot: number): MachineNetwork => {
   return network;
 };
 
-const keep = (network: MachineNetwork): string => {
-  networks.set(network.slot, network);
-  return network.netnsPath;
+const keepOrClear = async (make: (holdings: Holdings) => Promise<MachineNetwork>): Promise<string> => {
+  const holdings = new Holdings(runStep);
+  try {
+    const network = await make(holdings);
+    networks.set(network.slot, network);
+    return network.netnsPath;
+  } catch (error) {
+    await holdings.release();
+    throw error;
+  }
 };
 
 serveRpc({
   open: async (options: { owner: string; helperPath: string; resolvConfPath: string; ceilings?: Ceilings }) => {
     pool = await NamespacePool.open({ ...options, log: { debug: note, info: note, warn: note, error: note } });
   },
-  acquire: async ({ slot, uid, egress }: { slot: number; uid: number; egress?: EgressPolicy }) =>
-    keep(await opened().acquire({ slot, uid }, egress)),
-  adopt: async ({ slot }: { slot: number }) => keep(await opened().adopt(slot)),
+  acquire: ({ slot, uid, egress }: { slot: number; uid: number; egress?: EgressPolicy }) =>
+    keepOrClear((holdings) => opened().acquire({ slot, uid }, holdings, egress)),
+  adopt: ({ slot }: { slot: number }) => keepOrClear((holdings) => opened().adopt(slot, holdings)),
   setEgress: ({ slot, egress }: { slot: number; egress: EgressPolicy }) => networkOf(slot).setEgress(egress),
   release: ({ slot }: { slot: number }) => networkOf(slot).release(),
-  sweep: ({ liveSlots }: { liveSlots: number[] }) => opened().sweep(new Set(liveSlots)),
+  sweep: ({ liveSlots }: { liveSlots: number[] }) =>
+    opened().sweep(new Set(liveSlots), (holdings) => holdings.release()),
   mend: () => opened().mend(),
   problems: () => opened().problems,
   resolverPid: () => opened().resolverPid(),
