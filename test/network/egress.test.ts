@@ -1,6 +1,9 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import {
   canOpenLaboratory,
   forbiddenAddresses,
@@ -9,7 +12,9 @@ import {
 } from '@mayfly/server/machines/qemu/network/testing/laboratory.ts';
 import type { RpcChild } from '@mayfly/server/machines/qemu/network/testing/rpc-child.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inDoubt, measureBeside, neighbourBound } from '../hostile/neighbour.ts';
 import { preparedHost } from '../support/prepared.ts';
+import { selfSigned } from './self-signed.ts';
 
 let laboratory: Laboratory;
 let internet: RpcChild;
@@ -17,12 +22,20 @@ let host: RpcChild;
 let machines: RpcChild;
 let folder: string;
 let before: string;
+let website: ChildProcess;
+const identity = selfSigned(['one.example', 'two.example'], ['203.0.113.1', '203.0.113.2']);
 
 beforeAll(async () => {
   expect(canOpenLaboratory, 'the suite needs root and Go; npm test has both').toBe(true);
   folder = await mkdtemp(join(tmpdir(), 'mayfly-net-'));
   ({ laboratory, internet } = await Laboratory.open());
-  for (const port of [25, 443, 465, 587]) await internet.ask('listenTcp', { port });
+  for (const port of [25, 465, 587]) await internet.ask('listenTcp', { port });
+  const server = fileURLToPath(new URL('./https-server.ts', import.meta.url));
+  const entering = ['-t', String(internet.pid), '-n', '--'];
+  website = spawn('nsenter', [...entering, process.execPath, server, JSON.stringify(identity)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (website.stdout) await once(website.stdout, 'data', { signal: AbortSignal.timeout(20_000) });
   await internet.ask('listenUdp', { port: 7777, address: '203.0.113.1' });
   const names = { 'one.example': ['203.0.113.1'], 'two.example': ['198.51.100.1'] };
   await internet.ask('serveDns', { address: '203.0.113.53', ttlSeconds: 60, names });
@@ -36,6 +49,7 @@ beforeAll(async () => {
   await machines.ask('launch', { name: 'other' });
 }, 120_000);
 afterAll(async () => {
+  website?.kill('SIGKILL');
   await laboratory[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
@@ -58,6 +72,12 @@ with f.ThreadPoolExecutor(32) as pool: print("\\n".join(pool.map(go, sys.argv[1:
   const { stdout } = await run(`python3 -c '${script}' ${targets.join(' ')}`, id);
   return stdout.split('\n').map((line) => ({ outcome: line.split(' ')[0], seconds: Number(line.split(' ')[1]) }));
 };
+/** What curl gets from a URL when it trusts the stand-in's certificate alone. */
+const page = async (url: string): Promise<string> => {
+  const curl = `printf %s '${identity.cert}' > ca.pem; curl -sS --max-time 20 --cacert ca.pem ${url}`;
+  const { exitCode, stdout } = await run(curl);
+  return exitCode === 0 ? stdout : `curl ended with ${exitCode}`;
+};
 const outcomes = async (targets: readonly string[], id?: string) =>
   (await tryTcp(targets, id)).map(({ outcome }) => outcome);
 
@@ -70,6 +90,26 @@ describe('from inside a machine', () => {
     const udp = `import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)
 s.sendto(b"ping", ("203.0.113.1", 7777)); print(s.recv(10).decode())`;
     expect((await run(`python3 -c '${udp}'`)).stdout).toBe('ping');
+  });
+
+  it('HTTPS is spoken end to end, by address and by name, with a certificate that is checked', async () => {
+    expect(await page('https://203.0.113.1/a')).toBe('GET 203.0.113.1/a at 203.0.113.1');
+    expect(await page('https://one.example/b')).toBe('GET one.example/b at 203.0.113.1');
+    expect(await page('https://two.example/c')).toBe('GET two.example/c at 198.51.100.1');
+    expect((await run('curl -sS https://one.example/')).exitCode, 'a certificate nobody vouches for').toBe(60);
+  });
+
+  it('HTTPS under an allow-list reaches what it names and nothing else', async () => {
+    await machines.ask('setEgress', { name: 'one', egress: { allow: ['two.example'] } });
+    expect(await page('https://two.example/d')).toBe('GET two.example/d at 198.51.100.1');
+    expect(await page('https://one.example/')).toBe('curl ended with 6');
+    expect(await page('https://203.0.113.1/')).toBe('curl ended with 7');
+    await machines.ask('setEgress', { name: 'one', egress: { allow: ['203.0.113.2/32'] } });
+    expect(await page('https://203.0.113.2/e')).toBe('GET 203.0.113.2/e at 203.0.113.2');
+    expect(await page('https://203.0.113.1/')).toBe('curl ended with 7');
+    expect(await page('https://two.example/')).toBe('curl ended with 6');
+    await machines.ask('setEgress', { name: 'one', egress: 'all' });
+    expect(await page('https://one.example/f')).toBe('GET one.example/f at 203.0.113.1');
   });
 
   it('mail ports are refused within a second', async () => {
@@ -139,11 +179,11 @@ while True:
     try: s.sendto(b"x" * 1000, ("203.0.113.1", 9))
     except OSError: pass`;
   await run(`for i in 1 2; do timeout 60 python3 -c '${flood}' >/dev/null 2>&1 & done; sleep 0.1`);
-  const beside = await medianMs();
-  console.log(
-    `beside a network flood: ${beside.toFixed(0)} ms, quiet ${quiet.toFixed(0)} ms, ${(beside / quiet).toFixed(2)} ×`,
-  );
-  expect(beside / quiet).toBeLessThan(3);
+  const beside = await measureBeside(quiet, medianMs);
+  await run('pkill -x python3 || true');
+  const { quietMs, besideMs, ratio } = await inDoubt(beside, medianMs);
+  console.log(`beside a network flood: ${besideMs} ms, quiet ${quietMs} ms, ${ratio} ×`);
+  expect(ratio).toBeLessThan(neighbourBound);
 });
 
 it('afterwards the host is exactly as it was before', async () => {

@@ -42,8 +42,6 @@ export class Connection {
     data.once('end', () => this.end('the data port ended'));
     control.once('close', () => this.end('the control port closed'));
     control.once('end', () => this.end('the control port ended'));
-    // Nothing on the control port matters after the attach, but it must not fill up.
-    control.resume();
   }
 
   /** Why it ended, for the calls that were lost with it. */

@@ -8,6 +8,7 @@ import type { AgentChannel, Machine } from '../core/ports/machine-driver.ts';
 import { Http2GuestAgent } from './agent.ts';
 import type { WallClock } from './clock.ts';
 import { Connection } from './connection.ts';
+import { drainControl } from './drain-control.ts';
 import { defaultDeadlines, type GuestDeadlines } from './limits.ts';
 import { NoAnswer } from './no-answer.ts';
 import { synchronise } from './synchronise.ts';
@@ -36,6 +37,8 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
     // An error of either stream shows as its end; without a listener it would end the process.
     channel.control.on('error', () => {});
     channel.data.on('error', () => {});
+    // Nothing it says there matters.
+    drainControl(channel.control);
     let connection: Connection | undefined;
     try {
       await synchronise(channel, syncMs, deadlines.attachRepeatMs);

@@ -33,6 +33,8 @@ export const defaultDeadlines: GuestDeadlines = Object.freeze({
 export const guestLimits = Object.freeze({
   /** Read from the data port before the marker. */
   syncBytes: 64 * 1024 * 1024,
+  /** Read from the control port of one connection; an agent needs a few lines. */
+  controlBytes: 64 * 1024,
   framePayloadBytes: 65_536,
   /** The JSON of a frame. */
   frameJsonBytes: 4_096,

@@ -51,7 +51,7 @@ export function synchronise(channel: AgentChannel, deadlineMs: number, repeatMs:
       onGone();
       return;
     }
-    control.on('close', onGone).resume();
+    control.on('close', onGone);
     data.on('end', onGone).on('close', onGone).on('data', onData);
     ask();
     data.write(`\nMAYFLY-SYNC ${nonce}\n`, () => {

@@ -1,6 +1,9 @@
 /** Longest QMP message that is read; QEMU's answers to what Mayfly asks are far shorter. */
 export const maxLineBytes = 1024 * 1024;
 
+/** How many pieces of a line are held apart; more are joined, since each costs far more than its bytes. */
+const maxPieces = 256;
+
 /** Cuts a byte stream into lines. Throws on a line longer than maxLineBytes, so that a compromised QEMU cannot grow the service. */
 export class LineSplitter {
   #held: Buffer[] = [];
@@ -25,5 +28,6 @@ export class LineSplitter {
     this.#heldBytes += part.length;
     if (this.#heldBytes > maxLineBytes) throw new Error(`QMP line over ${maxLineBytes} bytes`);
     this.#held.push(part);
+    if (this.#held.length > maxPieces) this.#held = [Buffer.concat(this.#held)];
   }
 }

@@ -78,8 +78,14 @@ export class ResolverProcess {
     });
   }
 
+  /** A helper whose answers cannot be read is of no use: it is ended, and its keeper starts another. */
   #take(line: string): void {
-    const { id, error } = answerSchema.parse(JSON.parse(line));
+    const answer = answerOf(line);
+    if (answer === undefined) {
+      this.#child.kill('SIGKILL');
+      return;
+    }
+    const { id, error } = answer;
     this.#settle(id, error === undefined ? undefined : new Error(`mayfly-net: ${error}`));
   }
 
@@ -98,5 +104,13 @@ export class ResolverProcess {
     this.#child.stdin.end();
     await this.ended;
     clearTimeout(timer);
+  }
+}
+
+function answerOf(line: string): z.infer<typeof answerSchema> | undefined {
+  try {
+    return answerSchema.parse(JSON.parse(line));
+  } catch {
+    return undefined;
   }
 }

@@ -1,0 +1,42 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"mayfly/net/internal/upstream"
+)
+
+// FuzzOrders gives orders that touch no namespace: an "add" would enter one.
+func FuzzOrders(f *testing.F) {
+	f.Add([]byte(`{"id":1,"op":"policy","slot":1,"mode":"list","names":["a.test"]}` + "\n" + `{"id":2,"op":"remove","slot":1}`))
+	f.Add([]byte(`{"id":1e400}`))
+	f.Fuzz(func(t *testing.T, orders []byte) {
+		count := 0
+		for decoder := json.NewDecoder(bytes.NewReader(orders)); ; count++ {
+			var request Request
+			if decoder.Decode(&request) != nil {
+				break
+			}
+			if request.Op == "add" {
+				return
+			}
+		}
+		answers, output := io.Pipe()
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			_ = New(upstream.NewServers("/nowhere")).Serve(bytes.NewReader(orders), output)
+		}()
+		decoder := json.NewDecoder(answers)
+		for range count {
+			var response Response
+			if err := decoder.Decode(&response); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-served
+	})
+}

@@ -1,0 +1,22 @@
+// The service in a process of its own that tells its memory. The settings come from the environment, the prepared host in an argument.
+import { readConfig } from '@mayfly/server/app/config.ts';
+import { openLog } from '@mayfly/server/app/log.ts';
+import { startService } from '@mayfly/server/app/service.ts';
+import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
+import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import type { PreparedHost } from '../support/prepared.ts';
+
+const host = JSON.parse(process.argv[2] ?? '') as PreparedHost;
+const config = readConfig();
+const log = openLog(config);
+const openDriver = () => QemuDriver.open({ ...host, dataDir: config.dataDir, log });
+const service = await startService({ config, openDriver, connector: createGuestConnector(), log });
+process.on('message', (order) => {
+  if (order === 'memory') {
+    for (let round = 0; round < 3; round += 1) globalThis.gc?.();
+    process.send?.(process.memoryUsage.rss());
+  } else {
+    void service.stop('destroy').then(() => process.exit(0));
+  }
+});
+process.send?.(service.url);

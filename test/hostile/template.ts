@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
+import { goCommand } from '@mayfly/server/machines/qemu/network/testing/go-tools.ts';
+import { buildTemplate, type WarmUp } from '@mayfly/server/machines/qemu/template/build.ts';
+import { templateKey } from '@mayfly/server/machines/qemu/template/key.ts';
+import { openTemplate, type Template } from '@mayfly/server/machines/qemu/template/manifest.ts';
+import { ensureEntry } from '@mayfly/setup/cache/entry.ts';
+import { readEnvironment } from '@mayfly/setup/environment.ts';
+import { digestFolder, hashValues } from '@mayfly/setup/hash-inputs.ts';
+import { packCpio } from '@mayfly/setup/steps/cpio.ts';
+import { preparedHost } from '../support/prepared.ts';
+
+const agentFolder = join(import.meta.dirname, 'agent');
+/** What stands in front of the mode in the agent's memory; see agent/armed.go. */
+const mark = Buffer.from('mayfly-hostile-armed-here-is-the-mode:');
+const modeBytes = 64;
+const bootMs = 240_000;
+
+/** Waits for the agent and runs a command: nobody measures how soon a hostile machine answers. */
+const warmUp: WarmUp = async (openChannel) => {
+  const openAgentChannel = (signal?: AbortSignal) => openChannel(signal ?? AbortSignal.timeout(bootMs));
+  const agent = await createGuestConnector().attach({ id: 'hostile', openAgentChannel }, bootMs);
+  try {
+    const { bootMs: tookMs } = await agent.hello();
+    const request = { command: 'sleep 0', cwd: '/', env: {}, timeoutMs: 60_000, captureBytes: 100 };
+    await agent.execute({ id: 'exec_warm', ...request });
+    await agent.forgetExecution('exec_warm');
+    return { bootMs: tookMs, uptimeMs: (await agent.figures()).uptimeMs };
+  } finally {
+    agent.close();
+  }
+};
+
+/** The real initramfs with the hostile agent over the real one: the kernel unpacks archives one after another. */
+const buildInitrd = async (folder: string): Promise<string> => {
+  const agentPath = join(folder, 'hostile-agent');
+  const env = { ...process.env, CGO_ENABLED: '0', GOPROXY: 'off' };
+  execFileSync(goCommand, ['build', '-o', agentPath, '.'], { cwd: agentFolder, env });
+  const init = packCpio([{ type: 'file', path: 'init', mode: 0o755, bytes: await readFile(agentPath) }]);
+  const path = join(folder, 'initrd.img');
+  await writeFile(path, Buffer.concat([await readFile(preparedHost().artifacts.initrdPath), init]));
+  return path;
+};
+
+/** Where the mode stands in the memory of a saved machine. */
+const findMark = async (ramPath: string): Promise<number> => {
+  await using ram = await open(ramPath);
+  const piece = Buffer.alloc(16 * 1024 ** 2);
+  for (let at = 0; ; at += piece.length) {
+    const { bytesRead } = await ram.read(piece, 0, piece.length, at);
+    if (bytesRead === 0) throw new Error('the agent of the template is not the hostile one');
+    const found = piece.subarray(0, bytesRead).indexOf(mark);
+    if (found >= 0) return at + found + mark.length;
+  }
+};
+
+/** A template of size small whose agent turns hostile when it is told to; built once for each state of its sources. */
+export const ensureHostileTemplate = async (): Promise<Template> => {
+  const { engine, artifacts } = preparedHost();
+  const { kernel, initrd, disks } = artifacts.keys;
+  const sources = await digestFolder(agentFolder, (path) => /\.(go|mod)$/.test(path));
+  const agent = hashValues({ recipe: '1', initrd, sources });
+  const entry = { kind: 'test-hostile-template', key: templateKey(engine, 'small', [kernel, agent, disks]) };
+  const { cacheDir } = readEnvironment(process.env);
+  const folder = await ensureEntry(entry, {
+    cacheDir,
+    build: async (building) => {
+      const { kernelPath, kernelVersion, diskPaths } = artifacts;
+      const initrdPath = await buildInitrd(building);
+      await buildTemplate(
+        { engine, size: 'small', kernelPath, kernelVersion, initrdPath, basePath: diskPaths.small, warmUp },
+        building,
+      );
+      const { ramPath } = await openTemplate(building);
+      await writeFile(join(building, 'mode-at'), String(await findMark(ramPath)));
+    },
+  });
+  return await openTemplate(folder);
+};
+
+/** A copy of the hostile template whose machines are hostile from their first attach, in a mode that can be changed. */
+export const armTemplate = async (
+  hostile: Template,
+  folder: string,
+): Promise<{ readonly template: Template; setMode(mode: string): Promise<void> }> => {
+  await mkdir(folder, { mode: 0o755 });
+  execFileSync('cp', ['--recursive', '--sparse=always', `${hostile.folder}/.`, folder]);
+  await chmod(folder, 0o755);
+  const template = await openTemplate(folder);
+  const modeAt = Number(await readFile(join(folder, 'mode-at'), 'utf8'));
+  return {
+    template,
+    setMode: async (mode) => {
+      await using ram = await open(template.ramPath, 'r+');
+      const field = Buffer.alloc(modeBytes);
+      field.write(mode);
+      await ram.write(field, 0, field.length, modeAt);
+    },
+  };
+};
