@@ -1,6 +1,6 @@
 /** The directions of imports: contract ← core ← adapters ← app ← setup. Adapters never import each other. */
 const server = '^packages/server/src';
-const adapters = ['store', 'machines', 'guest', 'http', 'gateway'];
+const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin'];
 const test = '\\.test\\.ts$|-suite\\.ts$';
 
 module.exports = {
@@ -32,6 +32,12 @@ module.exports = {
       to: { path: `${server}/app/` },
     },
     {
+      name: 'cli-imports-only-the-contract',
+      severity: 'error',
+      from: { path: '^packages/cli/', pathNot: test },
+      to: { path: '^packages/', pathNot: ['^packages/contract/', '^packages/cli/'] },
+    },
+    {
       name: 'server-does-not-know-the-set-up',
       severity: 'error',
       from: { path: '^packages/(?!setup/)' },
@@ -42,6 +48,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/', pathNot: test },
       to: { path: test },
+    },
+    {
+      name: 'testing-folders-are-for-tests',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: [test, '/testing/'] },
+      to: { path: '/testing/', pathNot: 'node_modules' },
     },
     {
       name: 'fake-machines-are-for-tests',

@@ -1,4 +1,4 @@
-// What `npm start`, `npm test` and `npm run bench` run: plain JavaScript for whatever Node.js (18 or newer) the machine has.
+// What `npm start`, `npm test`, `npm run bench` and the rest run: plain JavaScript for whatever Node.js (18 or newer) the machine has.
 // It brings the npm packages, among them the project's own Node.js 24, and hands over to packages/setup/src/main.ts on that.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

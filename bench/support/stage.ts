@@ -13,6 +13,8 @@ import type { Prepared } from '@mayfly/setup/prepare.ts';
 export interface Stage {
   readonly host: Pick<Prepared, 'engine' | 'templates' | 'tools' | 'artifacts'>;
   readonly folder: string;
+  readonly url: string;
+  readonly key: string;
   readonly connector: GuestConnector;
   readonly driver: QemuDriver;
   /** One request to the service; fails unless it answers with the status. */
@@ -29,6 +31,9 @@ export const setStage = async (host: Stage['host']): Promise<Stage> => {
     MAYFLY_DATA_DIR: folder,
     MAYFLY_BOOTSTRAP_API_KEY: key,
     MAYFLY_LOG_LEVEL: 'warn',
+    MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1000000000',
+    MAYFLY_LIMIT_CREATIONS_PER_MINUTE: '1000000000',
+    MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '1000000000',
   });
   const connector = createGuestConnector();
   const log = openLog(config);
@@ -39,6 +44,8 @@ export const setStage = async (host: Stage['host']): Promise<Stage> => {
   return {
     host,
     folder,
+    url: service.url,
+    key,
     connector,
     driver,
     call: async (method, path, status, body) => {

@@ -11,11 +11,14 @@ export interface Row {
 /** How many times the yardstick a row takes. */
 export const ratio = ({ measuredMs, yardstickMs }: Row): number => measuredMs / yardstickMs;
 
+/** Short times with more digits. */
+const show = (ms: number): string => `${ms.toFixed(ms < 1 ? 3 : 1)} ms`;
+
 const cells = (row: Row): string[] => [
   row.name,
-  `${row.measuredMs.toFixed(1)} ms`,
+  show(row.measuredMs),
   row.yardstick,
-  `${row.yardstickMs.toFixed(1)} ms`,
+  show(row.yardstickMs),
   `${ratio(row).toFixed(2)} ×`,
   row.aim === undefined ? '' : `≤ ${row.aim} × ${ratio(row) <= row.aim ? '✓' : '✗'}`,
 ];

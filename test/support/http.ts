@@ -1,3 +1,4 @@
+import { checkAnswer } from '@mayfly/contract/testing/answer-checker.ts';
 import { expect } from 'vitest';
 
 /** A running service as a client sees it. */
@@ -29,13 +30,18 @@ export interface ExecutionBody {
   readonly duration_ms: number | null;
 }
 
-/** One request with the key; the body is sent and read as JSON. */
-export const call = async (target: Target, method: string, path: string, body?: unknown): Promise<Response> =>
-  await fetch(`${target.url}/v1${path}`, {
+/** One request with the key; the body is sent as JSON. Fails if the answer is not as published. */
+export const call = async (target: Target, method: string, path: string, body?: unknown): Promise<Response> => {
+  const response = await fetch(`${target.url}/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
+  const { status, headers } = response;
+  const text = await response.clone().text();
+  expect(checkAnswer({ method, path: `/v1${path}`, status, headers, body: text })).toEqual([]);
+  return response;
+};
 
 const expectStatus = async (response: Response, status: number): Promise<void> => {
   if (response.status !== status) expect.fail(`${response.status} instead of ${status}: ${await response.text()}`);

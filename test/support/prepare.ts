@@ -9,6 +9,7 @@ export const setup = async (project: TestProject): Promise<void> => {
   const announcer = createAnnouncer(process.stderr);
   const { engine, templates, tools, artifacts } = await prepare({
     environment,
+    purpose: 'tests',
     announcer,
     signal: new AbortController().signal,
   });

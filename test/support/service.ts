@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '@mayfly/server/app/config.ts';
 import { openLog } from '@mayfly/server/app/log.ts';
 import { startService } from '@mayfly/server/app/service.ts';
+import type { Core } from '@mayfly/server/core/context.ts';
 import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
 import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
 import type { Target } from './http.ts';
@@ -14,14 +15,23 @@ import { machineProcesses } from './processes.ts';
 export interface TestService extends Target {
   readonly templates: PreparedHost['templates'];
   readonly dataDir: string;
+  /** Its inside, to make accounts and to break things. */
+  readonly core: Core;
   /** The command lines of its QEMU processes. */
   machineProcesses(): Promise<string[][]>;
   /** Stops it and removes its data; fails if a machine was left behind. */
   stop(): Promise<void>;
 }
 
-/** Starts the service as npm start does, after set-up. */
-export const startTestService = async (settings: Record<string, string> = {}): Promise<TestService> => {
+/** Windows wide enough for suites that are about something else. */
+export const roomyWindows = {
+  MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1000000',
+  MAYFLY_LIMIT_CREATIONS_PER_MINUTE: '1000000',
+  MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '1000000',
+};
+
+/** Starts the service as npm start does, after set-up; with wide windows unless the settings say otherwise. */
+export const startTestService = async (settings: Record<string, string> = roomyWindows): Promise<TestService> => {
   const { engine, templates, tools } = preparedHost();
   const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
   const key = 'mf_test_key_of_the_first_account';
@@ -40,6 +50,7 @@ export const startTestService = async (settings: Record<string, string> = {}): P
     key,
     templates,
     dataDir,
+    core: service.core,
     machineProcesses: () => machineProcesses(dataDir),
     stop: async () => {
       await service.stop('destroy');

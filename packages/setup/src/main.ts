@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { createAnnouncer } from './announce.ts';
 import { runBench } from './commands/bench.ts';
+import { runConformance } from './commands/conformance.ts';
 import { destroySandboxes } from './commands/destroy.ts';
 import { printArtifacts } from './commands/prepare.ts';
 import { startService } from './commands/start.ts';
@@ -21,6 +22,11 @@ const commands: Readonly<Record<string, Command>> = {
   prepare: printArtifacts,
 };
 
+/** What needs no set-up, or does its own. */
+const immediate: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+  conformance: runConformance,
+};
+
 /** The commands that start machines need a host that can run them, and say so before anything is built for it. */
 const machineCommands: readonly string[] = ['start', 'test', 'bench'];
 
@@ -28,9 +34,12 @@ const [name = '', ...args] = process.argv.slice(2);
 process.exitCode = await main(name, args);
 
 async function main(commandName: string, commandArgs: readonly string[]): Promise<number> {
+  const atOnce = immediate[commandName];
+  if (atOnce) return await atOnce(commandArgs);
   const command = commands[commandName];
   if (!command) {
-    process.stderr.write(`Unknown command "${commandName}". There are: ${Object.keys(commands).join(', ')}.\n`);
+    const names = Object.keys({ ...commands, ...immediate }).join(', ');
+    process.stderr.write(`Unknown command "${commandName}". There are: ${names}.\n`);
     return 2;
   }
   const interruption = catchSignals();
@@ -39,6 +48,7 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
     const announcer = createAnnouncer(process.stderr);
     const prepared = await prepare({
       environment: readEnvironment(process.env),
+      purpose: commandName === 'test' ? 'tests' : 'service',
       announcer,
       signal: interruption.signal,
     });

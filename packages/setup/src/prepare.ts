@@ -18,7 +18,7 @@ import { installPackages, readSignedBy } from './host/install-packages.ts';
 import { planInstall } from './host/install-plan.ts';
 import { probeHost } from './host/probe.ts';
 import { findProblems, formatProblems } from './host/problems.ts';
-import { missingTools, requiredTools } from './host/required-tools.ts';
+import { missingTools, type Purpose, requiredTools } from './host/required-tools.ts';
 import { SetupError } from './setup-error.ts';
 import type { StepContext } from './steps/context.ts';
 import { chooseDebianSources } from './steps/debian-archive.ts';
@@ -26,6 +26,7 @@ import { ensureTemplates, type Templates } from './templates/ensure-templates.ts
 
 export interface PrepareOptions {
   readonly environment: SetupEnvironment;
+  readonly purpose: Purpose;
   readonly announcer: Announcer;
   readonly signal: AbortSignal;
 }
@@ -43,16 +44,17 @@ export interface Prepared {
 const packageLockDeadlineMs = 45 * 60_000;
 
 /** Brings everything that is missing, or says in one message why it cannot and changes nothing. */
-export async function prepare({ environment, announcer, signal }: PrepareOptions): Promise<Prepared> {
+export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const startedMs = performance.now();
+  const { environment, purpose, announcer, signal } = options;
   const { cacheDir } = environment;
   const [facts, plan] = await Promise.all([probeHost(cacheDir), planGuest(process.arch)]);
   const mustBuild = !(await isGuestCached(cacheDir, plan));
-  const problems = findProblems(facts, { mustBuild, cacheDir });
+  const problems = findProblems(facts, { mustBuild, cacheDir, purpose });
   if (problems.length > 0) throw new SetupError(formatProblems(problems));
-  if (planInstall(facts)) await installMissing({ environment, announcer, signal });
+  if (planInstall(facts, purpose)) await installMissing(options);
   await sweepBuilding(cacheDir);
-  const context = await createContext(facts, { environment, announcer, signal });
+  const context = await createContext(facts, options);
   const artifacts = await ensureGuestArtifacts(context, plan);
   const tools = await ensureHostTools(context, plan);
   const engine = await detectEngine(artifacts.qemuPreloadPath);
@@ -62,18 +64,18 @@ export async function prepare({ environment, announcer, signal }: PrepareOptions
 }
 
 /** Installs Debian packages; of two set-ups the second waits and then looks again. */
-async function installMissing({ environment, announcer, signal }: PrepareOptions): Promise<void> {
+async function installMissing({ environment, purpose, announcer, signal }: PrepareOptions): Promise<void> {
   using _lock = await waitForLock(join(environment.cacheDir, '.locks', 'packages.lock'), {
     deadlineMs: packageLockDeadlineMs,
     onBusy: () => announcer.line('  Debian packages: waiting for another set-up that is installing them'),
     signal,
   });
-  const install = planInstall(await probeHost(environment.cacheDir));
+  const install = planInstall(await probeHost(environment.cacheDir), purpose);
   if (!install) return;
   const names = [...install.packages, ...install.backportsPackages].join(', ');
   await announcer.step(`Debian packages: ${names}`, (report) => installPackages(install, report, signal));
   const { arch, tools } = await probeHost(environment.cacheDir);
-  const missing = missingTools(requiredTools(arch), tools).map(({ name }) => name);
+  const missing = missingTools(requiredTools(arch, purpose), tools).map(({ name }) => name);
   if (missing.length > 0)
     throw new SetupError(`After installing ${names}, still missing or too old: ${missing.join(', ')}.`);
 }

@@ -1,4 +1,10 @@
 import { z } from 'zod';
+import { executionId, sandboxId } from '../resources/ids.ts';
 
-/** Path parameters of everything that concerns one thing by its id. An id that names nothing is not found, not invalid. */
-export const idParameters = z.object({ id: z.string() });
+// An id that names nothing is not found, not invalid.
+
+/** Path parameters of what concerns one sandbox. */
+export const sandboxParameters = z.object({ id: sandboxId.describe('The id of the sandbox.') });
+
+/** Path parameters of what concerns one execution. */
+export const executionParameters = z.object({ id: executionId.describe('The id of the execution.') });

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { describeFailedRules } from '../errors/failed-rules.ts';
-import { createSandboxBody, createSandboxHeaders } from './create-sandbox.ts';
-import { listSandboxesQuery } from './list-sandboxes.ts';
-import { runCommandBody } from './run-command.ts';
+import { defaultLimits } from '../limits.ts';
+import { defineOperations } from './all-operations.ts';
+
+const { createSandbox, listSandboxes, runCommand } = defineOperations(defaultLimits);
+const { body: createSandboxBody, headers: createSandboxHeaders } = createSandbox;
+const { query: listSandboxesQuery } = listSandboxes;
+const { body: runCommandBody } = runCommand;
 
 function rulesOf(schema: z.ZodType, input: unknown): string {
   const result = schema.safeParse(input);
@@ -14,7 +18,7 @@ describe('create', () => {
   test.each([[undefined], [null], [{}], [{ size: null, name: null, timeout_minutes: null }], [{ colour: 'blue' }]])(
     '%j gives the defaults',
     (body) => {
-      expect(createSandboxBody.parse(body)).toEqual({ size: 'small', name: null, timeout_minutes: 15 });
+      expect(createSandboxBody.parse(body)).toEqual({ size: 'small', name: null, timeout_minutes: null });
     },
   );
 

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { executionId, sandboxId } from './ids.ts';
+import { timestamp } from './timestamp.ts';
 
 /** The states of an execution: `failed` means it could not be started or was lost. */
 export const executionStatuses = ['running', 'completed', 'timeout', 'failed'] as const;
@@ -6,19 +8,40 @@ export const executionStatuses = ['running', 'completed', 'timeout', 'failed'] a
 export type ExecutionStatus = (typeof executionStatuses)[number];
 
 /** A command that ran, or runs, in a sandbox. */
-export const executionSchema = z.object({
-  object: z.literal('execution'),
-  id: z.string(),
-  sandbox_id: z.string(),
-  status: z.enum(executionStatuses),
-  /** 124 when the command's timeout expired. */
-  exit_code: z.int().nullable(),
-  stdout: z.string(),
-  stderr: z.string(),
-  truncated: z.boolean(),
-  duration_ms: z.int().nullable(),
-  started_at: z.iso.datetime().nullable(),
-  finished_at: z.iso.datetime().nullable(),
-});
+export const executionSchema = z
+  .object({
+    object: z.literal('execution'),
+    id: executionId,
+    sandbox_id: sandboxId.describe('Where it ran.'),
+    status: z.enum(executionStatuses).meta({
+      description: '`completed` with any exit code; `failed` if it could not be started or was lost.',
+      examples: ['completed'],
+    }),
+    exit_code: z
+      .int()
+      .min(0)
+      .max(255)
+      .meta({
+        description: '124 when the timeout of the command expired, 128 + signal when a signal killed it.',
+        examples: [0],
+      })
+      .nullable(),
+    stdout: z.string().meta({
+      description: 'What it wrote, up to the capture limit. Bytes that are not UTF-8 show as U+FFFD.',
+      examples: ['hello from x86_64\n'],
+    }),
+    stderr: z.string().meta({ description: 'As `stdout`.', examples: [''] }),
+    truncated: z
+      .boolean()
+      .meta({ description: 'Whether a stream went past the capture limit and was cut.', examples: [false] }),
+    duration_ms: z
+      .int()
+      .min(0)
+      .meta({ description: 'How long it took, in milliseconds.', examples: [42] })
+      .nullable(),
+    started_at: timestamp('When it was accepted.', '2026-01-02T03:05:00.000Z').nullable(),
+    finished_at: timestamp('When it ended.', '2026-01-02T03:05:00.042Z').nullable(),
+  })
+  .meta({ id: 'Execution', description: 'A command that ran, or runs, in a sandbox.' });
 
 export type Execution = z.infer<typeof executionSchema>;

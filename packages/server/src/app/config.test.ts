@@ -1,3 +1,4 @@
+import { defaultLimits } from '@mayfly/contract';
 import { expect, test } from 'vitest';
 import { printableConfig, readConfig } from './config.ts';
 
@@ -8,9 +9,16 @@ test('everything has a default', () => {
     publicUrl: undefined,
     dataDir: '/var/lib/mayfly',
     cacheDir: '/var/cache/mayfly',
+    databaseUrl: undefined,
+    previewDomain: 'localhost',
+    previewPort: 8443,
     bootstrapEmail: 'admin@localhost',
     bootstrapApiKey: undefined,
     bootstrapCreditMicroUsd: 100_000_000,
+    maxMachines: undefined,
+    prices: { small: 50_000, medium: 100_000, large: 200_000 },
+    limits: defaultLimits,
+    trustProxy: false,
     logLevel: 'info',
   });
 });
@@ -34,4 +42,35 @@ test('every problem is named at once', () => {
 test('the key is not printed', () => {
   const config = readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'mf_secret_secret' });
   expect(JSON.stringify(printableConfig(config))).not.toContain('secret_secret');
+});
+
+test('nor is the password of the database', () => {
+  const config = readConfig({ MAYFLY_DATABASE_URL: 'postgres://mayfly:hunter2@db.internal/mayfly' });
+  expect(config.databaseUrl).toContain('hunter2');
+  expect(JSON.stringify(printableConfig(config))).not.toContain('hunter2');
+});
+
+test('every limit has a setting', () => {
+  const { limits } = readConfig({ MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1000', MAYFLY_LIMIT_API_KEYS: '3' });
+  expect(limits).toEqual({ ...defaultLimits, requestsPerMinute: 1000, apiKeys: 3 });
+});
+
+test('limits that contradict each other are refused', () => {
+  const env = { MAYFLY_LIMIT_MAX_TIMEOUT_MINUTES: '10', MAYFLY_LIMIT_FILE_BYTES: '0' };
+  expect(() => readConfig({ ...env, MAYFLY_LIMIT_FILE_BYTES: '' })).toThrow(
+    /MAYFLY_LIMIT_DEFAULT_TIMEOUT_MINUTES \(15\) is above MAYFLY_LIMIT_MAX_TIMEOUT_MINUTES \(10\)/,
+  );
+  expect(() => readConfig(env)).toThrow(/MAYFLY_LIMIT_FILE_BYTES: must be a whole number/);
+});
+
+test.each([
+  ['true', true],
+  ['false', false],
+  ['127.0.0.1, 10.0.0.0/8', '127.0.0.1,10.0.0.0/8'],
+])('MAYFLY_TRUST_PROXY %s', (text, value) => {
+  expect(readConfig({ MAYFLY_TRUST_PROXY: text }).trustProxy).toBe(value);
+});
+
+test('a proxy that is no address is refused', () => {
+  expect(() => readConfig({ MAYFLY_TRUST_PROXY: 'proxy.internal' })).toThrow(/MAYFLY_TRUST_PROXY/);
 });

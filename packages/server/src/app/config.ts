@@ -1,24 +1,22 @@
-import { resolve } from 'node:path';
+import type { Limits, SizeName } from '@mayfly/contract';
 import { z } from 'zod';
+import {
+  apiKey,
+  databaseUrl,
+  domain,
+  email,
+  folder,
+  microUsd,
+  port,
+  publicUrl,
+  setting,
+  trustProxy,
+  wholeNumber,
+} from './config/fields.ts';
+import { limitProblems, limitSettings, limitsFrom } from './config/limit-settings.ts';
 import { StartError } from './start-error.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-
-/** A setting that may be missing or empty, with what holds then. */
-function setting<Value extends z.ZodType, const Missing>(value: Value, missing: Missing) {
-  return z
-    .preprocess((given) => (given === '' ? undefined : given), value.optional())
-    .transform((given) => (given === undefined ? missing : given));
-}
-
-const folder = z.string().transform((path) => resolve(path));
-const port = z.coerce.number({ error: 'must be a port number' }).int().min(0).max(65_535);
-const publicUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .transform((url) => url.replace(/\/+$/, ''));
-const email = z.string().regex(/^[^\s@]+@[^\s@]+$/, { error: 'must be an e-mail address' });
-const apiKey = z.string().regex(/^[\x21-\x7e]{8,256}$/, { error: 'must be 8 to 256 visible ASCII characters' });
-const usd = z.coerce.number({ error: 'must be an amount in USD' }).min(0).max(1_000_000_000);
 
 const environment = z.object({
   MAYFLY_HOST: setting(z.string(), '127.0.0.1'),
@@ -26,11 +24,21 @@ const environment = z.object({
   MAYFLY_PUBLIC_URL: setting(publicUrl, undefined),
   MAYFLY_DATA_DIR: setting(folder, '/var/lib/mayfly'),
   MAYFLY_CACHE_DIR: setting(folder, '/var/cache/mayfly'),
+  MAYFLY_DATABASE_URL: setting(databaseUrl, undefined),
+  MAYFLY_PREVIEW_DOMAIN: setting(domain, 'localhost'),
+  MAYFLY_PREVIEW_PORT: setting(port, 8443),
   MAYFLY_BOOTSTRAP_EMAIL: setting(email, 'admin@localhost'),
   MAYFLY_BOOTSTRAP_API_KEY: setting(apiKey, undefined),
-  MAYFLY_BOOTSTRAP_CREDIT_USD: setting(usd, 100),
+  MAYFLY_BOOTSTRAP_CREDIT_USD: setting(microUsd, 100_000_000),
+  MAYFLY_MAX_MACHINES: setting(wholeNumber(1, 1_000_000), undefined),
+  MAYFLY_PRICE_SMALL: setting(microUsd, 50_000),
+  MAYFLY_PRICE_MEDIUM: setting(microUsd, 100_000),
+  MAYFLY_PRICE_LARGE: setting(microUsd, 200_000),
+  MAYFLY_TRUST_PROXY: setting(trustProxy, false),
   MAYFLY_LOG_LEVEL: setting(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }), 'info'),
 });
+
+const limitEnvironment = z.object(limitSettings);
 
 /** The settings of the service. */
 export interface Config {
@@ -43,34 +51,59 @@ export interface Config {
   readonly dataDir: string;
   /** Image and templates. */
   readonly cacheDir: string;
+  /** PostgreSQL; a SQLite file in the data folder when absent. Secret. */
+  readonly databaseUrl: string | undefined;
+  /** Previews are at https://<token>.<domain>[:port]/. */
+  readonly previewDomain: string;
+  readonly previewPort: number;
   readonly bootstrapEmail: string;
   /** Secret. */
   readonly bootstrapApiKey: string | undefined;
   readonly bootstrapCreditMicroUsd: number;
+  /** How many machines there may be at once, over all accounts; no ceiling when absent. */
+  readonly maxMachines: number | undefined;
+  /** In millionths of a dollar per hour. */
+  readonly prices: Readonly<Record<SizeName, number>>;
+  readonly limits: Limits;
+  /** Whose X-Forwarded-For is believed. */
+  readonly trustProxy: boolean | string;
   readonly logLevel: (typeof logLevels)[number];
 }
 
 /** The settings of an environment, by default this process's. Throws a StartError that names every problem. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const { success, data, error } = environment.safeParse(env);
-  if (!success) {
-    const problems = error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-    throw new StartError(`These settings cannot be used:\n${problems.join('\n')}`);
+  const general = environment.safeParse(env);
+  const limit = limitEnvironment.safeParse(env);
+  const issues = [...(general.error?.issues ?? []), ...(limit.error?.issues ?? [])];
+  const problems = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  const limits = limit.success ? limitsFrom(limit.data) : undefined;
+  if (limits !== undefined) problems.push(...limitProblems(limits));
+  if (problems.length > 0 || !general.success || limits === undefined) {
+    throw new StartError(`These settings cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
   }
+  const { data } = general;
   return Object.freeze({
     host: data.MAYFLY_HOST,
     port: data.MAYFLY_PORT,
     publicUrl: data.MAYFLY_PUBLIC_URL,
     dataDir: data.MAYFLY_DATA_DIR,
     cacheDir: data.MAYFLY_CACHE_DIR,
+    databaseUrl: data.MAYFLY_DATABASE_URL,
+    previewDomain: data.MAYFLY_PREVIEW_DOMAIN,
+    previewPort: data.MAYFLY_PREVIEW_PORT,
     bootstrapEmail: data.MAYFLY_BOOTSTRAP_EMAIL,
     bootstrapApiKey: data.MAYFLY_BOOTSTRAP_API_KEY,
-    bootstrapCreditMicroUsd: Math.round(data.MAYFLY_BOOTSTRAP_CREDIT_USD * 1_000_000),
+    bootstrapCreditMicroUsd: data.MAYFLY_BOOTSTRAP_CREDIT_USD,
+    maxMachines: data.MAYFLY_MAX_MACHINES,
+    prices: { small: data.MAYFLY_PRICE_SMALL, medium: data.MAYFLY_PRICE_MEDIUM, large: data.MAYFLY_PRICE_LARGE },
+    limits,
+    trustProxy: data.MAYFLY_TRUST_PROXY,
     logLevel: data.MAYFLY_LOG_LEVEL,
   });
 }
 
 /** The settings as they may be printed: without secrets. */
 export function printableConfig(config: Config): Config {
-  return { ...config, bootstrapApiKey: config.bootstrapApiKey === undefined ? undefined : '[redacted]' };
+  const hidden = (secret: string | undefined) => (secret === undefined ? undefined : '[redacted]');
+  return { ...config, bootstrapApiKey: hidden(config.bootstrapApiKey), databaseUrl: hidden(config.databaseUrl) };
 }

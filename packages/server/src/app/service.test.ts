@@ -89,10 +89,12 @@ test('what a crash left unfinished is failed after the next start, and its idemp
   await (await start({ MAYFLY_BOOTSTRAP_API_KEY: key })).stop();
   const store = await openSqliteStore(join(folder, 'mayfly.db'));
   const accountId = (await store.accounts.findByKeyHash(hashApiKey(key)))?.account.id ?? '';
-  const fresh = { accountId, name: null, size: 'small', timeoutMinutes: 15, createdAtMs: 1 } as const;
-  await store.sandboxes.insert({ ...fresh, id: 'sbx_new', idempotencyKey: 'k' });
-  await store.sandboxes.insert({ ...fresh, id: 'sbx_run', idempotencyKey: null });
-  await store.sandboxes.change('sbx_run', 'provisioning', { status: 'running', readyAtMs: 2, expiresAtMs: 9 });
+  const fresh = { accountId, name: null, size: 'small', timeoutMinutes: 15, priceMicroUsdPerHour: 1, createdAtMs: 1 } as const;
+  const admit = () => undefined;
+  await store.sandboxes.insert({ ...fresh, id: 'sbx_new', idempotencyKey: 'k' }, admit);
+  await store.sandboxes.insert({ ...fresh, id: 'sbx_run', idempotencyKey: null }, admit);
+  const provisioning = { id: 'sbx_run', status: 'provisioning', expiresAtMs: null } as const;
+  await store.sandboxes.change(provisioning, { status: 'running', readyAtMs: 2, expiresAtMs: 9 });
   await store.executions.insert({ id: 'exec_run', accountId, sandboxId: 'sbx_run', startedAtMs: 3 });
   await store.close();
 

@@ -1,11 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { startAdmin } from '../admin/start-admin.ts';
 import type { Core, Deadlines } from '../core/context.ts';
 import { destroyOwned, leaveOwned, takeOver } from '../core/machines/handover.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { startSweeper } from '../core/sandboxes/sweeper.ts';
-import { openSqliteStore } from '../store/sqlite/open.ts';
+import { openConfiguredStore } from './open-store.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
 import { type Config, printableConfig } from './config.ts';
 import { holdDataFolder } from './data-folder.ts';
@@ -46,16 +47,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await using acquired = new AsyncDisposableStack();
 
   const folder = acquired.use(holdDataFolder(config.dataDir));
-  const store = acquired.adopt(await openSqliteStore(folder.databasePath), (opened) => opened.close());
+  const store = acquired.adopt(await openConfiguredStore(config, folder.databasePath, log), (opened) => opened.close());
   const driver = acquired.adopt(await openDriver(), (opened) => opened.close());
   log.info({ driver: driver.capabilities() }, 'driver_open');
-  const wired = wire({ store, driver, connector, log, clock, deadlines });
+  const wired = wire({ config, store, driver, connector, log, clock, deadlines });
   const { core, app } = wired;
   await takeOver(core);
   let machinesAtStop: MachinesAtStop = 'leave';
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyOwned(core) : leaveOwned(core)));
   acquired.use(startSweeper(core, sweepPeriodMs));
   const firstAccount = await bootstrapAccount(core, config);
+  acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
   acquired.defer(() => closeHttp(app, drainMs));
   wired.publicUrl = await listen(app, config);
   wired.readiness = 'ready';

@@ -1,3 +1,5 @@
+import type { Limits, SizeName } from '@mayfly/contract';
+import type { Capacity } from './admission/capacity.ts';
 import type { Background } from './background/background.ts';
 import type { MachineRegistry } from './machines/registry.ts';
 import type { Clock } from './ports/clock.ts';
@@ -5,8 +7,9 @@ import type { GuestConnector } from './ports/guest-agent.ts';
 import type { Ids } from './ports/ids.ts';
 import type { Log } from './ports/log.ts';
 import type { MachineDriver } from './ports/machine-driver.ts';
-import type { Store } from './ports/store.ts';
+import type { Store } from './ports/store/store.ts';
 import type { Creations } from './sandboxes/creations.ts';
+import type { RateWindows } from './windows/rate-windows.ts';
 
 /** How long the steps of a sandbox's life may take, in milliseconds. */
 export interface Deadlines {
@@ -30,6 +33,11 @@ export interface Core {
   readonly ids: Ids;
   readonly log: Log;
   readonly deadlines: Deadlines;
+  readonly limits: Limits;
+  /** In millionths of a dollar per hour; copied into each sandbox at its creation. */
+  readonly prices: Readonly<Record<SizeName, number>>;
+  readonly windows: RateWindows;
+  readonly capacity: Capacity;
   /** Whether new sandboxes are taken: false while starting and stopping. */
   accepting(): boolean;
 }

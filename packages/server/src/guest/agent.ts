@@ -6,16 +6,17 @@ import {
   type GuestFigures,
   type GuestHello,
   type GuestIdentity,
+  type GuestListing,
   GuestRefusal,
 } from '../core/ports/guest-agent.ts';
-import { figuresAnswer, fileWritten, helloAnswer } from './answers.ts';
+import { figuresAnswer, fileDeleted, fileWritten, helloAnswer, listingAnswer } from './answers.ts';
 import { correctClock, sendIdentity, type WallClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { exchange, isRefusal } from './exchange.ts';
 import { executionSink } from './execution-sink.ts';
 import { fileSink } from './file-sink.ts';
 import { emptySink, jsonSink } from './json-sink.ts';
-import type { GuestDeadlines } from './limits.ts';
+import { type GuestDeadlines, guestLimits } from './limits.ts';
 import { Liveness } from './liveness.ts';
 
 /** Node fires timers that are longer than this at once. */
@@ -43,6 +44,12 @@ export class Http2GuestAgent implements GuestAgent {
 
   setIdentity(identity: GuestIdentity, deadlineMs: number = this.#deadlines.smallCallMs): Promise<void> {
     return sendIdentity(this.#connection, identity, deadlineMs, this.#now);
+  }
+
+  setExpiry(expiresAtMs: number): Promise<void> {
+    const body = Buffer.from(JSON.stringify({ expires_at_ms: expiresAtMs }));
+    const call = { method: 'POST', path: '/expiry', body, deadlineMs: this.#deadlines.smallCallMs } as const;
+    return exchange(this.#connection, call, emptySink);
   }
 
   setClock(): Promise<void> {
@@ -90,7 +97,8 @@ export class Http2GuestAgent implements GuestAgent {
   }
 
   async readFile(path: string, maxBytes: number): Promise<{ readonly sizeBytes: number; readonly content: Buffer }> {
-    const request = { method: 'GET', path: filePath(path, maxBytes), deadlineMs: this.#fileMs(maxBytes) } as const;
+    const call = fileCall('/files', { path, max_bytes: maxBytes });
+    const request = { method: 'GET', path: call, deadlineMs: this.#fileMs(maxBytes) } as const;
     return exchange(this.#connection, request, (head) => fileSink(head, maxBytes));
   }
 
@@ -105,11 +113,28 @@ export class Http2GuestAgent implements GuestAgent {
     }
     const call = {
       method: 'PUT',
-      path: filePath(path, maxBytes),
+      path: fileCall('/files', { path, max_bytes: maxBytes }),
       body: isBuffer ? content : { source: content, maxBytes },
       deadlineMs: this.#fileMs(maxBytes),
     } as const;
     return exchange(this.#connection, call, () => jsonSink(fileWritten));
+  }
+
+  async listFiles(path: string, maxEntries: number): Promise<GuestListing> {
+    const limitBytes = guestLimits.jsonBytes + maxEntries * guestLimits.entryJsonBytes;
+    const call = fileCall('/files/list', { path, max_entries: maxEntries });
+    const request = { method: 'GET', path: call, deadlineMs: this.#fileMs(limitBytes) } as const;
+    return exchange(this.#connection, request, () => jsonSink(listingAnswer(maxEntries), limitBytes));
+  }
+
+  async deleteFile(path: string, recursive: boolean): Promise<void> {
+    const { removeTreeMs, smallCallMs } = this.#deadlines;
+    const call = {
+      method: 'DELETE',
+      path: fileCall('/files', { path, recursive: recursive ? 1 : 0 }),
+      deadlineMs: recursive ? removeTreeMs : smallCallMs,
+    } as const;
+    return this.#liveness.during(exchange(this.#connection, call, () => jsonSink(fileDeleted)));
   }
 
   close(): void {
@@ -122,7 +147,12 @@ export class Http2GuestAgent implements GuestAgent {
   }
 }
 
-function filePath(path: string, maxBytes: number): string {
-  if (!path.isWellFormed()) throw new GuestRefusal('bad_request', 'the path is not Unicode');
-  return `/files?path=${encodeURIComponent(path)}&max_bytes=${maxBytes}`;
+/** The path of a request about files, its parameters as bytes of UTF-8. */
+function fileCall(request: string, parameters: Readonly<Record<string, string | number>>): string {
+  const pairs = Object.entries(parameters).map(([name, value]) => {
+    const text = String(value);
+    if (!text.isWellFormed()) throw new GuestRefusal('bad_request', `the ${name} is not Unicode`);
+    return `${name}=${encodeURIComponent(text)}`;
+  });
+  return `${request}?${pairs.join('&')}`;
 }

@@ -55,10 +55,34 @@ export const executionEnded = z.object({
   truncated: z.boolean(),
 });
 
+const absolutePath = z.string().min(1).max(8_192).startsWith('/');
+
 /** The body of `PUT /files`. */
 export const fileWritten = z
-  .object({ path: z.string().min(1).max(8_192).startsWith('/'), bytes: count })
+  .object({ path: absolutePath, bytes: count })
   .transform((file) => ({ path: file.path, sizeBytes: file.bytes }));
+
+/** The body of `DELETE /files`. */
+export const fileDeleted = z.object({ path: absolutePath }).transform(() => undefined);
+
+const slash = 0x2f;
+
+/** A name as Linux has them: 1 to 255 bytes, neither NUL nor slash among them. */
+const entryName = z
+  .base64()
+  .max(340)
+  .transform((text) => Buffer.from(text, 'base64'))
+  .refine((name) => name.length > 0 && name.length <= 255 && !name.includes(0) && !name.includes(slash));
+
+const entry = z
+  .object({ name_base64: entryName, type: z.enum(['file', 'dir', 'symlink', 'other']), size_bytes: count.nullable() })
+  .transform(({ name_base64: name, type, size_bytes: sizeBytes }) => ({ name, type, sizeBytes }));
+
+/** The body of `GET /files/list`, of at most so many entries. */
+export const listingAnswer = (maxEntries: number) =>
+  z
+    .object({ path: absolutePath, entries: z.array(entry).max(maxEntries), truncated: z.boolean() })
+    .transform(({ entries, truncated }) => ({ entries, truncated }));
 
 /** The body of every refusal. */
 export const refusalAnswer = z.object({

@@ -149,6 +149,28 @@ describe.each(transports)('attach over $name', ({ open }) => {
     }
   });
 
+  it('writes and reads eight files of 8 MiB at once', async () => {
+    const files = new Map<string, Buffer>();
+    const agent = await attached(await openPeer(open), async (stream, path, method) => {
+      if (method === 'PUT') {
+        const content = await readAll(stream);
+        files.set(path, content);
+        respondJson(stream, 200, { path: '/workspace/f', bytes: content.length });
+      } else {
+        const content = files.get(path) ?? Buffer.alloc(0);
+        stream.respond({ ':status': 200, 'mayfly-size': content.length, 'mayfly-mode': '644' });
+        const pieces = Array.from({ length: 128 }, (_, at) => content.subarray(at * 65_536, (at + 1) * 65_536));
+        Readable.from(pieces).pipe(stream);
+      }
+    });
+    const maxBytes = 8 * 1024 ** 2;
+    const contents = Array.from({ length: 8 }, (_, at) => Buffer.alloc(maxBytes, String(at)));
+    const written = await Promise.all(contents.map((content, at) => agent.writeFile(`${at}`, content, maxBytes)));
+    expect(written.map(({ sizeBytes }) => sizeBytes)).toEqual(contents.map(() => maxBytes));
+    const read = await Promise.all(contents.map((_, at) => agent.readFile(`${at}`, maxBytes)));
+    expect(read.map(({ content }, at) => content.equals(contents[at] ?? Buffer.alloc(0)))).not.toContain(false);
+  });
+
   it('stops sending a file that the guest has refused', async () => {
     const agent = await attached(await openPeer(open), (stream) => {
       respondJson(stream, 507, { code: 'no_space', message: 'the disk is full' });
@@ -173,6 +195,52 @@ describe.each(transports)('attach over $name', ({ open }) => {
     await expect(agent.writeFile('f', large, 1_000)).rejects.toMatchObject({ code: 'too_large' });
     await expect(agent.writeFile('f', Buffer.alloc(1_001), 1_000)).rejects.toMatchObject({ code: 'too_large' });
     expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it('lists and deletes files, and tells a new expiry', async () => {
+    const calls: string[] = [];
+    const entries = [
+      { name_base64: Buffer.from([0xff, 0x61]).toString('base64'), type: 'symlink', size_bytes: null },
+      { name_base64: Buffer.from('a b').toString('base64'), type: 'file', size_bytes: 7 },
+    ];
+    const agent = await attached(await openPeer(open), async (stream, path, method) => {
+      const body = (await readAll(stream)).toString();
+      calls.push(`${method} ${path} ${body}`.trim());
+      if (path === '/expiry') stream.respond({ ':status': 204 }, { endStream: true });
+      else respondJson(stream, 200, { path: '/x', ...(method === 'GET' && { entries, truncated: true }) });
+    });
+    expect(await agent.listFiles('/a b', 2)).toEqual({
+      entries: [
+        { name: Buffer.from([0xff, 0x61]), type: 'symlink', sizeBytes: null },
+        { name: Buffer.from('a b'), type: 'file', sizeBytes: 7 },
+      ],
+      truncated: true,
+    });
+    await expect(agent.listFiles('/a', 1)).rejects.toBeInstanceOf(GuestUnreachable);
+    await agent.deleteFile('/a&b', false);
+    await agent.deleteFile('/c', true);
+    await agent.setExpiry(1_790_000_000_000);
+    expect(calls).toEqual([
+      'GET /files/list?path=%2Fa%20b&max_entries=2',
+      'GET /files/list?path=%2Fa&max_entries=1',
+      'DELETE /files?path=%2Fa%26b&recursive=0',
+      'DELETE /files?path=%2Fc&recursive=1',
+      'POST /expiry {"expires_at_ms":1790000000000}',
+    ]);
+    await expect(agent.deleteFile('\ud800', false)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  it('lists 50,000 names of 255 bytes', async () => {
+    const name = (at: number) => Buffer.from(String(at).padStart(255, '0'));
+    const agent = await attached(await openPeer(open), (stream) => {
+      const entries = Array.from({ length: 50_000 }, (_, at) => {
+        return { name_base64: name(at).toString('base64'), type: 'symlink', size_bytes: Number.MAX_SAFE_INTEGER };
+      });
+      respondJson(stream, 200, { path: '/x', entries, truncated: false });
+    });
+    const { entries } = await agent.listFiles('/x', 50_000);
+    expect(entries).toHaveLength(50_000);
+    expect(entries.at(-1)?.name).toEqual(name(49_999));
   });
 
   it('corrects the clock until it is within 100 ms, three times at most', async () => {

@@ -1,8 +1,9 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { GuestRefusal, GuestUnreachable } from '../core/ports/guest-agent.ts';
 import type { Connection } from './connection.ts';
 import { FrameTooLarge } from './frame-decoder.ts';
+import { guestLimits } from './limits.ts';
 import { NoAnswer } from './no-answer.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
 import { refusalSink } from './refusal-sink.ts';
@@ -100,8 +101,13 @@ export function exchange<T>(
 
 function send(stream: ClientHttp2Stream, body: ExchangeRequest['body'], fail: (error: unknown) => void): void {
   if (body === undefined) return;
-  if (Buffer.isBuffer(body)) stream.end(body);
-  else upload(body.source, stream, body.maxBytes).catch(fail);
+  if (!Buffer.isBuffer(body)) upload(body.source, stream, body.maxBytes).catch(fail);
+  else if (body.length <= guestLimits.writeBytes) stream.end(body);
+  else upload(Readable.from(pieces(body)), stream, body.length).catch(fail);
+}
+
+function* pieces(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += guestLimits.writeBytes) yield body.subarray(at, at + guestLimits.writeBytes);
 }
 
 function discard(body: ExchangeRequest['body']): void {

@@ -8,6 +8,8 @@ export interface GuestDeadlines {
   readonly resumeMs: number;
   /** Files may take smallCallMs plus their largest size at this speed. */
   readonly slowestBytesPerSecond: number;
+  /** For a directory to be removed with all that is in it, however much that is. */
+  readonly removeTreeMs: number;
   /** Between the control lines of an attach. */
   readonly attachRepeatMs: number;
   /** For the marker's answer before both ports are connected anew; doubled for each try. */
@@ -23,6 +25,7 @@ export const defaultDeadlines: GuestDeadlines = Object.freeze({
   executeGraceMs: 30_000,
   resumeMs: 630_000,
   slowestBytesPerSecond: 262_144,
+  removeTreeMs: 600_000,
   attachRepeatMs: 100,
   firstSyncMs: 1_000,
   pingIntervalMs: 10_000,
@@ -39,11 +42,15 @@ export const guestLimits = Object.freeze({
   /** The JSON of a frame. */
   frameJsonBytes: 4_096,
   jsonBytes: 1024 * 1024,
+  /** The JSON of one entry of a listing: a name of 255 bytes in base64, and what stands around it. */
+  entryJsonBytes: 432,
   errorBytes: 16 * 1024,
   /** The receive window of one stream. */
   streamWindowBytes: 4 * 1024 * 1024,
   /** The receive window of the connection. */
   connectionWindowBytes: 8 * 1024 * 1024,
+  /** Handed to a stream at once. What waits there counts as the session's memory, and a session that is over it takes no new stream. */
+  writeBytes: 65_536,
   headerListBytes: 16 * 1024,
   headerPairs: 32,
   /** Memory nghttp2 and Node may hold for one session, in megabytes as Node counts them. */

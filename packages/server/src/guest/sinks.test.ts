@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GuestRefusal } from '../core/ports/guest-agent.ts';
-import { clockAnswer, figuresAnswer, fileWritten, helloAnswer } from './answers.ts';
+import { clockAnswer, figuresAnswer, fileDeleted, fileWritten, helloAnswer, listingAnswer } from './answers.ts';
 import { ByteCollector } from './byte-collector.ts';
 import { executionSink } from './execution-sink.ts';
 import { fileSink } from './file-sink.ts';
@@ -41,6 +41,8 @@ describe('guest answers', () => {
           jsonSink(clockAnswer),
           jsonSink(figuresAnswer),
           jsonSink(fileWritten),
+          jsonSink(fileDeleted),
+          jsonSink(listingAnswer(10)),
           refusalSink(),
           executionSink(100),
         ];
@@ -76,6 +78,37 @@ describe('guest answers', () => {
     expect(() => feed(refusalSink(), [body])).toThrow(
       expect.objectContaining({ message: 'a [31m b', code: 'internal' }),
     );
+  });
+});
+
+describe('a listing', () => {
+  const listed = (more: object, count = 1) => {
+    const entry = { name_base64: 'YQ==', type: 'file', size_bytes: 0, ...more };
+    const listing = { path: '/x', entries: Array.from({ length: count }, () => entry), truncated: false };
+    return feed(jsonSink(listingAnswer(2)), [Buffer.from(JSON.stringify(listing))]).entries;
+  };
+  const named = (name: string | Buffer) => ({ name_base64: Buffer.from(name).toString('base64') });
+
+  it.each(['a', '...', ' ', '-rf', 'x'.repeat(255), 'grüße\n'])('takes the name %j', (name) => {
+    expect(listed(named(name))).toEqual([{ name: Buffer.from(name), type: 'file', sizeBytes: 0 }]);
+  });
+
+  it.each([
+    ['an empty name', named('')],
+    ['a path', named('a/b')],
+    ['NUL', named('a\0b')],
+    ['a name that is too long', named('x'.repeat(256))],
+    ['no base64', { name_base64: 'a' }],
+    ['an unknown type', { type: 'door' }],
+    ['a negative size', { size_bytes: -1 }],
+    ['a size that is no number', { size_bytes: '1' }],
+  ])('refuses %s', (_, more) => {
+    expect(() => listed(more)).toThrow(ProtocolViolation);
+  });
+
+  it('refuses more entries than were asked for', () => {
+    expect(listed({}, 2)).toHaveLength(2);
+    expect(() => listed({}, 3)).toThrow(ProtocolViolation);
   });
 });
 

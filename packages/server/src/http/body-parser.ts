@@ -1,23 +1,24 @@
-import { ApiError } from '../core/errors/api-error.ts';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { parseJson } from './bodies/parse-json.ts';
+import { readBody } from './bodies/read-body.ts';
 import type { HttpApp } from './http-app.ts';
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
 /** Reads every body as JSON, whatever its Content-Type says. Nothing but white space is no body. */
-export function addBodyParser(app: HttpApp): void {
+export function addBodyParser(app: HttpApp, maxBytes: number): void {
   app.removeAllContentTypeParsers();
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     // The framework refuses a Content-Type that it cannot read; here it means nothing.
-    delete request.raw.headers['content-type'];
+    const { headers } = request.raw;
+    if (headers['content-type'] !== undefined) delete headers['content-type'];
+    done();
   });
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, bytes: Buffer) => parseJson(bytes));
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    const text = utf8.decode(bytes);
-    return text.trim() === '' ? undefined : JSON.parse(text);
-  } catch (cause) {
-    throw new ApiError('request_error', 'the body is not valid JSON', { cause });
-  }
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) =>
+    parseJson(await readBody(payload, request.headers, maxBytes)),
+  );
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    // The framework closes the connection after a body that was refused; its sender could lose the answer with it.
+    if (reply.statusCode === 413 || reply.statusCode === 400) reply.removeHeader('connection');
+    done(null, payload);
+  });
 }

@@ -1,14 +1,19 @@
-import { limits } from '@mayfly/contract';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { notFound } from '../core/errors/api-error.ts';
+import { accountRoutes } from './account.ts';
 import { addAuthentication } from './authentication.ts';
 import { addBodyParser } from './body-parser.ts';
 import { addCrossOrigin } from './cross-origin.ts';
 import { answerClientError, sendError } from './errors.ts';
 import { executionRoutes } from './executions.ts';
+import { fileRoutes } from './files.ts';
 import { healthRoute } from './health.ts';
+import { addHostCheck } from './host-header.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
+import { portRoutes } from './ports.ts';
+import { addSourceWindow, showWindow } from './rate-limits.ts';
+import { referenceRoutes } from './reference/routes.ts';
 import { addRequestIds, requestIdOf } from './request-id.ts';
 import { addRequestLog } from './request-log.ts';
 import { sandboxRoutes } from './sandboxes.ts';
@@ -21,23 +26,34 @@ const maxConnections = 8192;
 export function buildHttp(deps: HttpDeps): HttpApp {
   const app = fastify({
     loggerInstance: deps.log,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    logController: new LogController({ disableRequestLogging: true }),
+    // A logger of its own for each request would cost as much as a read from the database; lines name the request themselves.
+    childLoggerFactory: (logger) => logger,
     requestIdHeader: false,
     genReqId: requestIdOf,
-    bodyLimit: limits.bodyBytes,
+    bodyLimit: deps.core.limits.bodyBytes,
+    trustProxy: deps.trustProxy,
     // How long a caller may take to send a request. How long the answer takes is not limited: commands run for minutes.
     requestTimeout: 60_000,
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
-    http: { headersTimeout: 30_000, maxHeaderSize: 16_384 },
+    // A missing Host is answered by us: Node's own answer has no body.
+    http: { headersTimeout: 30_000, maxHeaderSize: 16_384, requireHostHeader: false },
     // Requests that arrive on open connections during a stop are served; the service itself takes no new sandboxes then.
     return503OnClosing: false,
+    // A method that the interface does not name is not found.
+    exposeHeadRoutes: false,
     // No id is too long to be looked up: it is not found.
     routerOptions: { maxParamLength: 16_384 },
-    frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
-    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => {
+      showWindow(reply, deps.core.windows.countSource(request.ip));
+      sendError(error, request, reply);
+    },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, deps.core.windows),
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = maxConnections;
+  // An Expect that is not known is no reason to refuse: without a listener Node answers 417 with no body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('account');
   app.decorateRequest('logged');
   app.setErrorHandler(sendError);
@@ -47,26 +63,33 @@ export function buildHttp(deps: HttpDeps): HttpApp {
 
   addRequestIds(app);
   addRequestLog(app);
-  addBodyParser(app);
+  addBodyParser(app, deps.core.limits.bodyBytes);
   addValidation(app);
   closeConnectionsWhileStopping(app, deps);
   healthRoute(app, deps);
+  referenceRoutes(app, deps);
   app.register(async (v1: HttpApp) => addVersionOne(v1, deps), { prefix: '/v1' });
   return app;
 }
 
 function addVersionOne(v1: HttpApp, deps: HttpDeps): void {
+  addSourceWindow(v1, deps.core);
   addCrossOrigin(v1);
+  addHostCheck(v1);
   addAuthentication(v1, deps.core);
   v1.setNotFoundHandler(() => {
     throw notFound('path');
   });
   sandboxRoutes(v1, deps);
   executionRoutes(v1, deps);
+  fileRoutes(v1, deps);
+  portRoutes(v1, deps);
+  accountRoutes(v1, deps);
 }
 
 function closeConnectionsWhileStopping(app: HttpApp, deps: HttpDeps): void {
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (deps.readiness() === 'stopping') reply.header('connection', 'close');
+    done(null, payload);
   });
 }

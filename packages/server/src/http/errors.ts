@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 import type { ErrorBody } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors/api-error.ts';
+import type { RateWindows } from '../core/windows/rate-windows.ts';
+import { windowHeaders } from './rate-limits.ts';
 import { newRequestId } from './request-id.ts';
 
 /** The error that a caller sees for anything that was thrown. */
@@ -30,15 +32,16 @@ function bodyOf(error: ApiError, requestId: string): ErrorBody {
 /** Answers a request that failed, with the one shape that errors have. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const shown = apiErrorOf(error);
-  if (shown.type === 'internal_error') request.log.error({ err: error }, 'internal_error');
+  if (shown.type === 'internal_error') request.log.error({ request_id: request.id, err: error }, 'internal_error');
   if (request.logged !== undefined) request.logged.error_type = shown.type;
+  if (shown.status === 429) reply.header('retry-after', reply.getHeader('ratelimit-reset') ?? '60');
   return reply.code(shown.status).header('x-request-id', request.id).send(bodyOf(shown, request.id));
 }
 
 const parserStatuses: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
 /** Answers what never became a request: bytes that are no HTTP, headers too large, a request that never ended. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, windows: RateWindows): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -53,6 +56,9 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
+    ...Object.entries(windowHeaders(windows.countSource(socket.remoteAddress ?? ''))).map(
+      ([name, value]) => `${name}: ${value}`,
+    ),
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -1,31 +1,29 @@
-import { executionSchema, idParameters, runCommandBody } from '@mayfly/contract';
 import { getExecution } from '../core/executions/get.ts';
 import { runCommand } from '../core/executions/run.ts';
 import { accountOf } from './authentication.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
+import { routeOf } from './route.ts';
 import { executionView } from './views/execution-view.ts';
 
 /** Commands in a sandbox and their results. */
-export function executionRoutes(app: HttpApp, { core }: HttpDeps): void {
+export function executionRoutes(app: HttpApp, { core, operations }: HttpDeps): void {
+  const { captureBytes } = core.limits;
+
   app.route({
-    method: 'POST',
-    url: '/sandboxes/:id/exec',
-    schema: { params: idParameters, body: runCommandBody, response: { 200: executionSchema } },
+    ...routeOf(operations.runCommand),
     handler: async (request) => {
       request.logged.sandbox_id = request.params.id;
       const execution = await runCommand(core, accountOf(request), request.params.id, request.body);
       request.logged.execution_id = execution.id;
-      return executionView(execution);
+      return executionView(execution, captureBytes);
     },
   });
 
   app.route({
-    method: 'GET',
-    url: '/executions/:id',
-    schema: { params: idParameters, response: { 200: executionSchema } },
+    ...routeOf(operations.getExecution),
     handler: async (request) => {
       request.logged.execution_id = request.params.id;
-      return executionView(await getExecution(core, accountOf(request), request.params.id));
+      return executionView(await getExecution(core, accountOf(request), request.params.id), captureBytes);
     },
   });
 }

@@ -1,8 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Operations } from '@mayfly/contract';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Core } from '../core/context.ts';
-import type { AccountRecord } from '../core/ports/store.ts';
+import type { AccountRecord } from '../core/ports/store/account-store.ts';
 
 /** The HTTP server with routes typed by their schemas. */
 export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
@@ -14,6 +15,12 @@ export type Readiness = 'starting' | 'ready' | 'stopping';
 export interface HttpDeps {
   readonly core: Core;
   readonly log: FastifyBaseLogger;
+  /** The calls of the interface under the service's limits. */
+  readonly operations: Operations;
+  /** Whose X-Forwarded-For is believed: nobody's, everybody's, or that of these addresses. */
+  readonly trustProxy: boolean | string;
+  /** The public URL of a preview, by its token. */
+  readonly previewUrl: (token: string) => string;
   /** Where callers reach the service, without a slash at the end. */
   readonly publicUrl: () => string;
   readonly readiness: () => Readiness;

@@ -1,22 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { requestIdPattern } from '@mayfly/contract';
 import type { HttpApp } from './http-app.ts';
-
-const acceptable = /^[\x21-\x7e]{1,128}$/;
 
 /** The caller's X-Request-Id if it is 1 to 128 visible ASCII characters, else a fresh one. */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   const given = request.headers['x-request-id'];
-  return typeof given === 'string' && acceptable.test(given) ? given : newRequestId();
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : newRequestId();
 }
 
+/** Of this process alone, so that ids of different runs differ. */
+const runPart = randomBytes(8).toString('hex');
+let count = 0;
+
+/** Unique, cheap, and secret to nobody. */
 export function newRequestId(): string {
-  return `req_${randomBytes(12).toString('hex')}`;
+  count += 1;
+  return `req_${runPart}${count.toString(36).padStart(7, '0')}`;
 }
 
 /** Puts the request's id on every response. */
 export function addRequestIds(app: HttpApp): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    done();
   });
 }

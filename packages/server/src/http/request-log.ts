@@ -2,12 +2,18 @@ import type { HttpApp } from './http-app.ts';
 
 /** One line per request, with what it was about as fields. Neither keys nor bodies nor queries are in it. */
 export function addRequestLog(app: HttpApp): void {
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     request.logged = {};
+    done();
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
+    if (!isShown(app.log.level)) {
+      done();
+      return;
+    }
     request.log.info(
       {
+        request_id: request.id,
         method: request.method,
         route: request.routeOptions.url ?? null,
         status: reply.statusCode,
@@ -17,5 +23,11 @@ export function addRequestLog(app: HttpApp): void {
       },
       'request',
     );
+    done();
   });
+}
+
+/** Whether lines of the level "info" are written at all. */
+function isShown(level: string): boolean {
+  return level === 'info' || level === 'debug' || level === 'trace';
 }

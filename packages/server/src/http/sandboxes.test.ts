@@ -233,7 +233,7 @@ test('a machine that dies by itself makes its sandbox failed, with the reason', 
 
 test('ids of other accounts look the same as unknown ones', async () => {
   const { body } = await create();
-  const stranger = { id: 'acct_2', email: 'b@localhost', suspended: false, createdAtMs: 0 };
+  const stranger = { id: 'acct_2', email: 'b@localhost', suspended: false, limits: {}, createdAtMs: 0 };
   const command = { command: 'ls', cwd: '/', env: {}, timeout_ms: 1000 };
   for (const id of [body.id, 'sbx_unknown']) {
     const notFound = { type: 'not_found', message: 'no such sandbox' };

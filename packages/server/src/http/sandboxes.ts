@@ -1,30 +1,17 @@
-import {
-  createSandboxBody,
-  createSandboxHeaders,
-  deletedSandboxSchema,
-  idParameters,
-  listSandboxesQuery,
-  sandboxListSchema,
-  sandboxSchema,
-} from '@mayfly/contract';
 import { createSandbox } from '../core/sandboxes/create.ts';
 import { deleteSandbox } from '../core/sandboxes/delete.ts';
+import { extendSandbox } from '../core/sandboxes/extend.ts';
 import { getSandbox } from '../core/sandboxes/get.ts';
 import { listSandboxes } from '../core/sandboxes/list.ts';
 import { accountOf } from './authentication.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
+import { routeOf } from './route.ts';
 import { deletedSandboxView, sandboxListView, sandboxView } from './views/sandbox-view.ts';
 
-/** /sandboxes: create, list, get, delete. */
-export function sandboxRoutes(app: HttpApp, { core, publicUrl }: HttpDeps): void {
+/** /sandboxes: create, list, get, delete, extend. */
+export function sandboxRoutes(app: HttpApp, { core, operations, publicUrl }: HttpDeps): void {
   app.route({
-    method: 'POST',
-    url: '/sandboxes',
-    schema: {
-      headers: createSandboxHeaders,
-      body: createSandboxBody,
-      response: { 200: sandboxSchema, 201: sandboxSchema },
-    },
+    ...routeOf(operations.createSandbox),
     handler: async (request, reply) => {
       const key = request.headers['idempotency-key'] ?? null;
       const { sandbox, created } = await createSandbox(core, accountOf(request), request.body, key);
@@ -35,16 +22,12 @@ export function sandboxRoutes(app: HttpApp, { core, publicUrl }: HttpDeps): void
   });
 
   app.route({
-    method: 'GET',
-    url: '/sandboxes',
-    schema: { querystring: listSandboxesQuery, response: { 200: sandboxListSchema } },
+    ...routeOf(operations.listSandboxes),
     handler: async (request) => sandboxListView(await listSandboxes(core, accountOf(request), request.query)),
   });
 
   app.route({
-    method: 'GET',
-    url: '/sandboxes/:id',
-    schema: { params: idParameters, response: { 200: sandboxSchema } },
+    ...routeOf(operations.getSandbox),
     handler: async (request) => {
       request.logged.sandbox_id = request.params.id;
       return sandboxView(await getSandbox(core, accountOf(request), request.params.id));
@@ -52,14 +35,20 @@ export function sandboxRoutes(app: HttpApp, { core, publicUrl }: HttpDeps): void
   });
 
   app.route({
-    method: 'DELETE',
-    url: '/sandboxes/:id',
-    schema: { params: idParameters, response: { 200: deletedSandboxSchema, 202: sandboxSchema } },
+    ...routeOf(operations.deleteSandbox),
     handler: async (request, reply) => {
       request.logged.sandbox_id = request.params.id;
       const sandbox = await deleteSandbox(core, accountOf(request), request.params.id);
       if (sandbox.status === 'deleted') return reply.code(200).send(deletedSandboxView(sandbox));
       return reply.code(202).send(sandboxView(sandbox));
+    },
+  });
+
+  app.route({
+    ...routeOf(operations.extendSandbox),
+    handler: async (request) => {
+      request.logged.sandbox_id = request.params.id;
+      return sandboxView(await extendSandbox(core, accountOf(request), request.params.id, request.body));
     },
   });
 }

@@ -16,19 +16,24 @@ const compileZod: FastifySchemaCompiler<z.ZodType> =
     return { value: result.success ? result.data : { [failed]: result.error.issues } };
   };
 
-function issuesOf(part: unknown): Issues {
-  return typeof part === 'object' && part !== null && failed in part ? (part[failed] as Issues) : [];
+function isFailed(part: unknown): part is { readonly [failed]: Issues } {
+  return typeof part === 'object' && part !== null && failed in part;
 }
 
-/** Refuses a request with the rules of every part that failed. */
-function refuseInvalid({ params, headers, query, body }: FastifyRequest): void {
-  const issues = [params, headers, query, body].flatMap(issuesOf);
-  if (issues.length > 0) throw new ApiError('invalid_request', describeFailedRules(issues));
+function issuesOf(part: unknown): Issues {
+  return isFailed(part) ? part[failed] : [];
+}
+
+/** Why a request is refused: the rules of every part that failed. */
+function refusalOf({ params, headers, query, body }: FastifyRequest): ApiError | undefined {
+  const parts = [params, headers, query, body];
+  if (!parts.some(isFailed)) return undefined;
+  return new ApiError('invalid_request', describeFailedRules(parts.flatMap(issuesOf)));
 }
 
 /** Validation by the contract's schemas; answers are typed by them and written as they are. */
 export function addValidation(app: HttpApp): void {
   app.setValidatorCompiler(compileZod);
   app.setSerializerCompiler(() => JSON.stringify);
-  app.addHook('preHandler', async (request) => refuseInvalid(request));
+  app.addHook('preHandler', (request, _reply, done) => done(refusalOf(request)));
 }

@@ -1,13 +1,25 @@
 import type { ExecutionStatus, SandboxStatus, SizeName } from '@mayfly/contract';
+import type { Generated } from 'kysely';
 
-// The tables as queries see them. Times are unix milliseconds in 64-bit integers, booleans 0 or 1, output bytes.
+// The tables as queries see them. Times are unix milliseconds in 64-bit integers, money millionths of a dollar in the
+// same, booleans 0 or 1, output bytes.
+
+type Limit = Generated<number | null>;
 
 export interface AccountsTable {
   id: string;
   email: string;
+  /** The e-mail in lower case. */
+  email_key: string;
   suspended: number;
-  /** What the account started with, in millionths of a dollar. */
-  opening_credit_micro_usd: number;
+  /** The sum of the account's ledger entries, written together with each of them. */
+  balance_micro_usd: Generated<number>;
+  // What an operator set for this account alone.
+  limit_requests_per_minute: Limit;
+  limit_creations_per_minute: Limit;
+  limit_concurrent_sandboxes: Limit;
+  limit_max_timeout_minutes: Limit;
+  limit_api_keys: Limit;
   created_at_ms: number;
 }
 
@@ -30,6 +42,7 @@ export interface SandboxesTable {
   status_reason: string | null;
   timeout_minutes: number;
   idempotency_key: string | null;
+  price_micro_usd_per_hour: number;
   created_at_ms: number;
   ready_at_ms: number | null;
   expires_at_ms: number | null;
@@ -50,10 +63,34 @@ export interface ExecutionsTable {
   finished_at_ms: number | null;
 }
 
+/** Nothing in it is ever changed or removed. */
+export interface LedgerEntriesTable {
+  id: string;
+  account_id: string;
+  kind: 'credit' | 'usage';
+  /** Positive adds to the balance. */
+  amount_micro_usd: number;
+  /** Of usage: the sandbox that was charged for; each at most once, for ever. */
+  sandbox_id: string | null;
+  /** Of usage. */
+  runtime_ms: number | null;
+  note: string;
+  created_at_ms: number;
+}
+
+export interface PreviewsTable {
+  sandbox_id: string;
+  port: number;
+  token: string;
+  created_at_ms: number;
+}
+
 /** The database of the service. */
 export interface Schema {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
   sandboxes: SandboxesTable;
   executions: ExecutionsTable;
+  ledger_entries: LedgerEntriesTable;
+  previews: PreviewsTable;
 }

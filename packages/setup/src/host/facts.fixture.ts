@@ -7,7 +7,7 @@ export function hostFacts(
 ): HostFacts {
   const { without = [], qemuVersion = '10.0.2', ...facts } = changes;
   const tools = new Map<string, FoundTool>(
-    requiredTools('arm64')
+    requiredTools('arm64', 'tests')
       .filter(({ name }) => !without.includes(name))
       .map(({ name }) => [name, { path: `/usr/bin/${name}`, version: qemuVersion }]),
   );

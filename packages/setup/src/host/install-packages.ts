@@ -4,19 +4,22 @@ import type { ReportDetail } from '../announce.ts';
 import { runCommand } from '../run-command.ts';
 import { findSignedBy, formatSources } from './apt-sources.ts';
 import type { AptArchive } from './facts.ts';
-import { aptInstallCalls, backportsSourcesPath, type InstallPlan } from './install-plan.ts';
+import { aptInstallCalls, backportsSourcesPath, bringsServer, type InstallPlan } from './install-plan.ts';
+import { withoutOwnCluster } from './postgres-cluster.ts';
 import { debianKeyring } from './required-tools.ts';
 
 const aptOptions = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=5', '--quiet'];
 
 /** Installs what the plan says with apt-get; waits for other users of apt. Needs root. */
 export async function installPackages(plan: InstallPlan, report: ReportDetail, signal?: AbortSignal): Promise<void> {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  // Nobody is asked anything, and settings that are there are kept.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', UCF_FORCE_CONFFOLD: '1' };
   const options = { env, onLine: report, ...(signal && { signal }) };
   if (plan.archiveToAdd) await addArchive(plan.archiveToAdd);
   await runCommand('apt-get', [...aptOptions, 'update'], options);
   for (const call of aptInstallCalls(plan)) {
-    await runCommand('apt-get', [...aptOptions, ...call], options);
+    const install = async () => void (await runCommand('apt-get', [...aptOptions, ...call], options));
+    await (bringsServer(call) ? withoutOwnCluster(install) : install());
   }
 }
 

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
 import { hostFacts } from './facts.fixture.ts';
-import { aptInstallCalls, planInstall } from './install-plan.ts';
+import { aptInstallCalls, bringsServer, planInstall } from './install-plan.ts';
 
 test('a prepared host is left alone, also a Debian 12 with a newer QEMU of its own', () => {
-  expect(planInstall(hostFacts())).toBeUndefined();
+  expect(planInstall(hostFacts(), 'tests')).toBeUndefined();
 });
 
 test('only what is missing is installed', () => {
   const facts = hostFacts({ without: ['mke2fs', 'nft'] });
-  const plan = planInstall(facts);
+  const plan = planInstall(facts, 'service');
   expect(plan && aptInstallCalls(plan)).toEqual([
     ['install', '--yes', '--no-install-recommends', 'e2fsprogs', 'nftables'],
   ]);
 });
 
 test('Debian 12 takes QEMU from backports, adding the suite on its own mirror', () => {
-  const plan = planInstall(hostFacts({ qemuVersion: '7.2.19' }));
+  const plan = planInstall(hostFacts({ qemuVersion: '7.2.19' }), 'service');
   expect(plan?.archiveToAdd).toEqual({ uri: 'http://mirror.test/debian', suite: 'bookworm-backports' });
   expect(plan && aptInstallCalls(plan)).toEqual([
     ['install', '--yes', '--no-install-recommends', '-t', 'bookworm-backports', 'qemu-system-arm', 'qemu-utils'],
@@ -27,7 +27,7 @@ test('a backports suite that is configured already is not added again', () => {
     { uri: 'http://mirror.test/debian', suite: 'bookworm' },
     { uri: 'http://mirror.test/debian', suite: 'bookworm-backports' },
   ];
-  const plan = planInstall(hostFacts({ without: ['qemu-img'], archives }));
+  const plan = planInstall(hostFacts({ without: ['qemu-img'], archives }), 'service');
   expect(plan?.archiveToAdd).toBeUndefined();
   expect(plan?.backportsPackages).toEqual(['qemu-utils']);
 });
@@ -37,9 +37,18 @@ test('newer releases install QEMU from themselves', () => {
     without: ['qemu-img'],
     distribution: { id: 'debian', codename: 'trixie', name: 'Debian 13' },
   });
-  expect(planInstall(facts)).toMatchObject({
+  expect(planInstall(facts, 'service')).toMatchObject({
     packages: ['qemu-utils'],
     backportsPackages: [],
     archiveToAdd: undefined,
   });
+});
+
+test('a database server is installed for the tests alone, and known to bring more than programs', () => {
+  const facts = hostFacts({ without: ['postgres'] });
+  expect(planInstall(facts, 'service')).toBeUndefined();
+  const plan = planInstall(facts, 'tests');
+  const calls = plan ? aptInstallCalls(plan) : [];
+  expect(calls).toEqual([['install', '--yes', '--no-install-recommends', 'postgresql']]);
+  expect(calls.map(bringsServer)).toEqual([true]);
 });

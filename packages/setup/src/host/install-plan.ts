@@ -1,5 +1,5 @@
 import type { AptArchive, HostFacts } from './facts.ts';
-import { missingTools, type RequiredTool, requiredTools } from './required-tools.ts';
+import { missingTools, type Purpose, postgresPackage, type RequiredTool, requiredTools } from './required-tools.ts';
 
 /** What has to be installed, and how. */
 export interface InstallPlan {
@@ -19,8 +19,8 @@ export const backportsSourcesPath = '/etc/apt/sources.list.d/mayfly-backports.so
 const releasesWithOldQemu: readonly string[] = ['bookworm'];
 
 /** What is missing on this host and where it comes from; undefined when nothing is. */
-export function planInstall(facts: HostFacts): InstallPlan | undefined {
-  const missing = missingTools(requiredTools(facts.arch), facts.tools);
+export function planInstall(facts: HostFacts, purpose: Purpose): InstallPlan | undefined {
+  const missing = missingTools(requiredTools(facts.arch, purpose), facts.tools);
   if (missing.length === 0) return undefined;
   const { codename } = facts.distribution;
   const backportsSuite = `${codename}-backports`;
@@ -38,6 +38,11 @@ export function planInstall(facts: HostFacts): InstallPlan | undefined {
         ? { uri: ownArchive.uri, suite: backportsSuite }
         : undefined,
   };
+}
+
+/** Whether a call would also make and start a database server. */
+export function bringsServer(aptCall: readonly string[]): boolean {
+  return aptCall.includes(postgresPackage);
 }
 
 /** The arguments of the apt-get calls that install what the plan says, in order. */

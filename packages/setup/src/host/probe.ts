@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, globSync } from 'node:fs';
 import { access, readFile, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tryCommand } from '../run-command.ts';
@@ -9,6 +9,8 @@ import { findVersion } from './version.ts';
 
 /** Administrators' tools are often not on a user's PATH. */
 const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/bin', '/bin'];
+/** Debian puts PostgreSQL's programs into a folder for each version. */
+const versionedFolders = '/usr/lib/postgresql/*/bin';
 
 /** Looks at the host; changes nothing and never fails over something that is missing. */
 export async function probeHost(cacheDir: string): Promise<HostFacts> {
@@ -18,7 +20,7 @@ export async function probeHost(cacheDir: string): Promise<HostFacts> {
     readFreeBytes(cacheDir),
     readDistribution(),
     findCommand('apt-get'),
-    findTools(requiredTools(arch)),
+    findTools(requiredTools(arch, 'tests')),
   ]);
   const printed = apt && (await tryCommand(apt, ['--print-uris', 'update']));
   return {
@@ -36,7 +38,7 @@ export async function probeHost(cacheDir: string): Promise<HostFacts> {
 
 /** Absolute path of a command, or of the file itself if the name is a path; undefined when there is none. */
 export async function findCommand(name: string): Promise<string | undefined> {
-  const folders = name.startsWith('/') ? [''] : [...(process.env.PATH ?? '').split(':'), ...systemFolders];
+  const folders = name.startsWith('/') ? [''] : searchedFolders();
   const mode = name.startsWith('/') ? constants.R_OK : constants.X_OK;
   for (const folder of folders) {
     const path = join(folder, name);
@@ -49,6 +51,10 @@ export async function findCommand(name: string): Promise<string | undefined> {
       return path;
   }
   return undefined;
+}
+
+function searchedFolders(): readonly string[] {
+  return [...(process.env.PATH ?? '').split(':'), ...systemFolders, ...globSync(versionedFolders)];
 }
 
 async function findTools(required: readonly RequiredTool[]): Promise<ReadonlyMap<string, FoundTool>> {

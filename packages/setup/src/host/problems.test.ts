@@ -3,8 +3,8 @@ import { hostFacts } from './facts.fixture.ts';
 import { findProblems, formatProblems } from './problems.ts';
 
 const gib = 2 ** 30;
-const building = { mustBuild: true, cacheDir: '/var/cache/mayfly' };
-const cached = { mustBuild: false, cacheDir: '/var/cache/mayfly' };
+const building = { mustBuild: true, cacheDir: '/var/cache/mayfly', purpose: 'service' } as const;
+const cached = { mustBuild: false, cacheDir: '/var/cache/mayfly', purpose: 'service' } as const;
 
 test('a good host has no problems, also when packages are missing that root can install', () => {
   expect(findProblems(hostFacts(), building)).toEqual([]);

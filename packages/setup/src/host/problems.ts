@@ -1,7 +1,7 @@
 import { formatSources } from './apt-sources.ts';
 import type { HostFacts } from './facts.ts';
-import { aptInstallCalls, backportsSourcesPath, planInstall } from './install-plan.ts';
-import { debianKeyring, minimumQemuVersion, missingTools, requiredTools } from './required-tools.ts';
+import { aptInstallCalls, backportsSourcesPath, type InstallPlan, planInstall } from './install-plan.ts';
+import { debianKeyring, minimumQemuVersion, missingTools, type Purpose, requiredTools } from './required-tools.ts';
 
 /** One reason why this host cannot do, with what the operator can do about it. */
 export interface HostProblem {
@@ -13,6 +13,7 @@ export interface HostDemand {
   /** Whether something large is still to be built, so that disk and memory are needed for it. */
   readonly mustBuild: boolean;
   readonly cacheDir: string;
+  readonly purpose: Purpose;
 }
 
 const gib = 2 ** 30;
@@ -45,7 +46,7 @@ export function findProblems(facts: HostFacts, demand: HostDemand): readonly Hos
   return [
     ...memoryProblems(facts, demand),
     ...diskProblems(facts, demand),
-    ...packageProblems(facts),
+    ...packageProblems(facts, demand),
     ...rootProblems(facts),
   ];
 }
@@ -70,10 +71,10 @@ function diskProblems({ cacheFreeBytes }: HostFacts, { mustBuild, cacheDir }: Ho
   return [{ need, remedy: 'Free some space, or set MAYFLY_CACHE_DIR to a folder on a larger disk.' }];
 }
 
-function packageProblems(facts: HostFacts): readonly HostProblem[] {
-  const plan = planInstall(facts);
+function packageProblems(facts: HostFacts, { purpose }: HostDemand): readonly HostProblem[] {
+  const plan = planInstall(facts, purpose);
   if (!plan) return [];
-  const missing = missingTools(requiredTools(facts.arch), facts.tools);
+  const missing = missingTools(requiredTools(facts.arch, purpose), facts.tools);
   const names = missing.map(({ name, minimumVersion }) =>
     minimumVersion ? `${name} ${minimumVersion} or newer` : name,
   );
@@ -88,7 +89,7 @@ function packageProblems(facts: HostFacts): readonly HostProblem[] {
   }
   return facts.isRoot
     ? []
-    : [{ need, remedy: ['As root, set-up installs them itself. By hand:', ...installCommands(facts)].join('\n') }];
+    : [{ need, remedy: ['As root, set-up installs them itself. By hand:', ...installCommands(plan)].join('\n') }];
 }
 
 function rootProblems({ isRoot }: HostFacts): readonly HostProblem[] {
@@ -102,9 +103,7 @@ function rootProblems({ isRoot }: HostFacts): readonly HostProblem[] {
 }
 
 /** The shell commands that do what set-up would do as root. */
-function installCommands(facts: HostFacts): readonly string[] {
-  const plan = planInstall(facts);
-  if (!plan) return [];
+function installCommands(plan: InstallPlan): readonly string[] {
   const commands = ['apt-get update', ...aptInstallCalls(plan).map((args) => `apt-get ${args.join(' ')}`)];
   if (!plan.archiveToAdd) return commands.map((command) => `  sudo ${command}`);
   const sources = formatSources(plan.archiveToAdd, debianKeyring).trimEnd().replaceAll('\n', '\\n');

@@ -4,7 +4,9 @@ import { missingTools, requiredTools } from './required-tools.ts';
 import { findVersion, isAtLeast } from './version.ts';
 
 function everything(qemuVersion: string | undefined): Map<string, FoundTool> {
-  return new Map(requiredTools('arm64').map(({ name }) => [name, { path: `/usr/bin/${name}`, version: qemuVersion }]));
+  return new Map(
+    requiredTools('arm64', 'service').map(({ name }) => [name, { path: `/usr/bin/${name}`, version: qemuVersion }]),
+  );
 }
 
 test.each([
@@ -25,16 +27,22 @@ test('versions are found in what the commands print', () => {
 });
 
 test('a machine with everything in good versions misses nothing', () => {
-  expect(missingTools(requiredTools('arm64'), everything('8.2.2'))).toEqual([]);
+  expect(missingTools(requiredTools('arm64', 'service'), everything('8.2.2'))).toEqual([]);
 });
 
 test('QEMU that is too old or says no version counts as missing', () => {
   const names = (version: string | undefined) =>
-    missingTools(requiredTools('arm64'), everything(version)).map(({ debianPackage }) => debianPackage);
+    missingTools(requiredTools('arm64', 'service'), everything(version)).map(({ debianPackage }) => debianPackage);
   expect(names('7.2.19')).toEqual(['qemu-system-arm', 'qemu-utils']);
   expect(names(undefined)).toEqual(['qemu-system-arm', 'qemu-utils']);
 });
 
 test('an x64 machine needs its own QEMU', () => {
-  expect(missingTools(requiredTools('x64'), new Map())[0]?.debianPackage).toBe('qemu-system-x86');
+  expect(missingTools(requiredTools('x64', 'service'), new Map())[0]?.debianPackage).toBe('qemu-system-x86');
+});
+
+test('only the tests need a database server', () => {
+  const names = (purpose: 'service' | 'tests') => requiredTools('arm64', purpose).map(({ name }) => name);
+  expect(names('service')).not.toContain('postgres');
+  expect(names('tests')).toEqual([...names('service'), 'postgres']);
 });

@@ -21,8 +21,21 @@ export function qemuCommand(arch: string): string {
   return arch === 'arm64' ? 'qemu-system-aarch64' : 'qemu-system-x86_64';
 }
 
+/** What the host is set up for; the tests need all that the service needs. */
+export type Purpose = 'service' | 'tests';
+
+/** The package of the server that the store is tested with; where an operator's server is used, it is theirs to install. */
+export const postgresPackage = 'postgresql';
+
+const testTools: readonly RequiredTool[] = [{ name: 'postgres', debianPackage: postgresPackage }];
+
+/** All that is needed of the host. */
+export function requiredTools(arch: string, purpose: Purpose): readonly RequiredTool[] {
+  return purpose === 'tests' ? [...serviceTools(arch), ...testTools] : serviceTools(arch);
+}
+
 /** All that set-up and the service need of the host. */
-export function requiredTools(arch: string): readonly RequiredTool[] {
+function serviceTools(arch: string): readonly RequiredTool[] {
   const minimumVersion = minimumQemuVersion;
   return [
     {

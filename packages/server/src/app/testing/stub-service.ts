@@ -1,4 +1,5 @@
 import type { ErrorBody, Execution, Sandbox, SandboxList } from '@mayfly/contract';
+import { checkAnswer } from '@mayfly/contract/testing/answer-checker.ts';
 import { pino } from 'pino';
 import { hashApiKey } from '../../core/accounts/api-key.ts';
 import type { Deadlines } from '../../core/context.ts';
@@ -6,6 +7,7 @@ import { StubDriver } from '../../core/testing/stub-driver.ts';
 import { StubConnector } from '../../core/testing/stub-guest.ts';
 import type { Readiness } from '../../http/http-app.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { readConfig } from '../config.ts';
 import { wire } from '../wire.ts';
 
 /** A clock that a test moves. */
@@ -34,24 +36,24 @@ export interface Answer {
 }
 
 /** The whole service over stub machines and a passing database, called without a socket. */
-export async function stubService(deadlines?: Partial<Deadlines>) {
+export async function stubService(deadlines?: Partial<Deadlines>, settings: NodeJS.ProcessEnv = {}) {
   const store = await openSqliteStore(':memory:');
   const driver = new StubDriver();
   const connector = new StubConnector();
   const clock = new StubClock();
   const log = pino({ level: 'silent' });
-  const wired = wire({ store, driver, connector, clock, log, deadlines });
+  const wired = wire({ config: readConfig(settings), store, driver, connector, clock, log, deadlines });
   wired.readiness = 'ready';
   const key = 'mf_test_key';
   await store.accounts.createFirst({
     id: 'acct_test',
     email: 'a@localhost',
-    openingCreditMicroUsd: 0,
+    openingCreditMicroUsd: 100_000_000,
     createdAtMs: clock.nowMs(),
     key: { id: 'key_test', hash: hashApiKey(key), prefix: 'mf_' },
   });
 
-  /** One request with the account's key, unless the headers say otherwise. */
+  /** One request with the account's key, unless the headers say otherwise. Throws if the answer is not as published. */
   async function call(
     method: string,
     url: string,
@@ -65,8 +67,11 @@ export async function stubService(deadlines?: Partial<Deadlines>) {
       headers: { authorization: `Bearer ${key}`, ...headers },
       ...(body !== undefined && { payload: raw ? body : JSON.stringify(body) }),
     });
+    const { statusCode: status, headers: answered } = response;
+    const problems = checkAnswer({ method, path: url, status, headers: answered, body: response.body });
+    if (problems.length > 0) throw new Error(problems.join('\n'));
     const parsed = response.body === '' ? ({} as AnswerBody) : response.json<AnswerBody>();
-    return { status: response.statusCode, headers: response.headers, body: parsed };
+    return { status, headers: answered, body: parsed };
   }
 
   return {

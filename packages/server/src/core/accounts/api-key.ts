@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** A fresh API key: `mf_` and 43 characters of base64url (256 random bits). */
 export function newApiKey(): string {
@@ -7,7 +7,7 @@ export function newApiKey(): string {
 
 /** What is kept of a key, and looked up: its SHA-256 in lower-case hex. */
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key, 'hex');
 }
 
 /** The part of a key that may be shown to recognise it by. */

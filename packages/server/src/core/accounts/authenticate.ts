@@ -1,6 +1,6 @@
 import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
-import type { AccountRecord } from '../ports/store.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
 import { hashApiKey } from './api-key.ts';
 
 const bearer = /^bearer +(\S+) *$/i;

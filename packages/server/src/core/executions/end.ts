@@ -1,5 +1,5 @@
 import type { ExecuteResult } from '../ports/guest-agent.ts';
-import type { ExecutionEnd } from '../ports/store.ts';
+import type { ExecutionEnd } from '../ports/store/execution-store.ts';
 
 const nothing = new Uint8Array();
 

@@ -1,6 +1,7 @@
 import type { Core } from '../context.ts';
 import { notFound } from '../errors/api-error.ts';
-import type { AccountRecord, ExecutionRecord } from '../ports/store.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
+import type { ExecutionRecord } from '../ports/store/execution-store.ts';
 
 /** One execution of the account. Other accounts' ids look unknown. */
 export async function getExecution(core: Core, account: AccountRecord, id: string): Promise<ExecutionRecord> {

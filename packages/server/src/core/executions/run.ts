@@ -1,9 +1,11 @@
-import { limits, type RunCommandBody } from '@mayfly/contract';
+import type { RunCommandBody } from '@mayfly/contract';
 import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { oneLine } from '../errors/one-line.ts';
+import { requireCredit } from '../money/funds.ts';
 import { type ExecuteResult, GuestRefusal } from '../ports/guest-agent.ts';
-import type { AccountRecord, ExecutionEnd, ExecutionRecord, NewExecution } from '../ports/store.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
+import type { ExecutionEnd, ExecutionRecord, NewExecution } from '../ports/store/execution-store.ts';
 import { getSandbox } from '../sandboxes/get.ts';
 import { requireRunning } from '../sandboxes/require-running.ts';
 import { failedEnd, resultEnd } from './end.ts';
@@ -19,6 +21,7 @@ export async function runCommand(
   body: RunCommandBody,
 ): Promise<ExecutionRecord> {
   requireRunning(await getSandbox(core, account, sandboxId));
+  await requireCredit(core, account);
   return core.background.track(execute(core, account, sandboxId, body));
 }
 
@@ -56,7 +59,7 @@ async function deliver(core: Core, id: string, sandboxId: string, body: RunComma
   const live = core.machines.get(sandboxId);
   const agent = await live.agent();
   const { command, cwd, env, timeout_ms: timeoutMs } = body;
-  return live.whileAlive(agent.execute({ id, command, cwd, env, timeoutMs, captureBytes: limits.captureBytes }));
+  return live.whileAlive(agent.execute({ id, command, cwd, env, timeoutMs, captureBytes: core.limits.captureBytes }));
 }
 
 /** Lets the agent drop what is on disk now. Nothing depends on it: the agent drops its oldest results by itself. */

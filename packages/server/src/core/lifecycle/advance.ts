@@ -1,6 +1,6 @@
 import type { SandboxStatus } from '@mayfly/contract';
 import type { Core } from '../context.ts';
-import type { SandboxRecord } from '../ports/store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { decide, type LifecycleEvent } from './decide.ts';
 
 export interface Advance {
@@ -13,16 +13,16 @@ export interface Advance {
 
 /** Lets an event happen to a sandbox: decides from what is kept, writes once, and decides anew if somebody wrote first. */
 export async function advance(
-  core: Pick<Core, 'store' | 'clock'>,
+  core: Pick<Core, 'store' | 'clock' | 'limits'>,
   sandbox: SandboxRecord,
   event: LifecycleEvent,
 ): Promise<Advance> {
   let current = sandbox;
-  // A sandbox only ever moves towards its end, so this meets at most as many other writers as there are statuses.
+  // A sandbox moves towards its end or its expiry moves to its cap, so this meets only so many other writers.
   for (;;) {
-    const change = decide(current, event, core.clock.nowMs());
+    const change = decide(current, event, core.clock.nowMs(), core.limits);
     if (change === undefined) return { sandbox: current, before: current.status, changed: false };
-    const written = await core.store.sandboxes.change(current.id, current.status, change);
+    const written = await core.store.sandboxes.change(current, change);
     if (written !== undefined) return { sandbox: written, before: current.status, changed: true };
     const kept = await core.store.sandboxes.read(current.id);
     if (kept === undefined) return { sandbox: current, before: current.status, changed: false };

@@ -8,23 +8,27 @@ const events: readonly LifecycleEvent[] = [
   { kind: 'provisioning_failed', reason: 'r' },
   { kind: 'delete_requested' },
   { kind: 'expiry_passed' },
+  { kind: 'extend_requested', additionalMinutes: 5, maxTimeoutMinutes: 1440 },
   { kind: 'service_stopping' },
   { kind: 'service_restarted' },
   { kind: 'machine_died', reason: 'r' },
   { kind: 'machine_gone' },
 ];
 const nowMs = 1_000_000;
+const rules = { maxTimeoutMinutes: 1440 };
 const state = (status: LifecycleState['status']): LifecycleState => ({
   status,
   createdAtMs: nowMs - 1000,
+  readyAtMs: nowMs - 900,
   timeoutMinutes: 15,
   expiresAtMs: nowMs,
+  priceMicroUsdPerHour: 3_600_000,
 });
 
 test('every status and every event', () => {
   const table = sandboxStatuses.map((status) => [
     status,
-    Object.fromEntries(events.map((event) => [event.kind, decide(state(status), event, nowMs)?.status ?? '-'])),
+    Object.fromEntries(events.map((event) => [event.kind, decide(state(status), event, nowMs, rules)?.status ?? '-'])),
   ]);
   const unmoved = Object.fromEntries(events.map((event) => [event.kind, '-']));
   expect(Object.fromEntries(table)).toEqual({
@@ -40,6 +44,7 @@ test('every status and every event', () => {
       ...unmoved,
       delete_requested: 'deleting',
       expiry_passed: 'deleting',
+      extend_requested: 'running',
       service_stopping: 'deleting',
       service_restarted: 'failed',
       machine_died: 'failed',
@@ -56,9 +61,9 @@ test('whatever happens in whatever order, it never comes back to running and nev
     let current = { ...state('provisioning'), statusReason: null as string | null, deletedAtMs: 0 };
     let left = false;
     for (const event of happened) {
-      const change = decide(current, event, nowMs);
+      const change = decide(current, event, nowMs, rules);
       if (change === undefined) continue;
-      left ||= current.status === 'running';
+      left ||= current.status === 'running' && change.status !== 'running';
       current = { ...current, ...change, statusReason: change.statusReason ?? current.statusReason };
       const running = current.status === 'running';
       if (running ? left : current.statusReason === null) return false;
@@ -70,10 +75,40 @@ test('whatever happens in whatever order, it never comes back to running and nev
 });
 
 test('it does not expire before its time', () => {
-  expect(decide({ ...state('running'), expiresAtMs: nowMs + 1 }, { kind: 'expiry_passed' }, nowMs)).toBeUndefined();
+  expect(decide({ ...state('running'), expiresAtMs: nowMs + 1 }, { kind: 'expiry_passed' }, nowMs, rules)).toBeUndefined();
 });
 
 test('its lifetime counts from when it is ready, up to 1440 minutes after its creation', () => {
-  expect(expiryOf({ createdAtMs: 0, timeoutMinutes: 15 }, 30_000)).toBe(30_000 + 15 * 60_000);
-  expect(expiryOf({ createdAtMs: 0, timeoutMinutes: 1440 }, 30_000)).toBe(1440 * 60_000);
+  expect(expiryOf({ createdAtMs: 0, timeoutMinutes: 15 }, 30_000, rules)).toBe(30_000 + 15 * 60_000);
+  expect(expiryOf({ createdAtMs: 0, timeoutMinutes: 1440 }, 30_000, rules)).toBe(1440 * 60_000);
+});
+
+test('a run is charged once, when it ends, for the time since it was ready', () => {
+  const charges = events.map((event) => [event.kind, decide(state('running'), event, nowMs, rules)?.charge]);
+  const charge = { amountMicroUsd: 900, runtimeMs: 900, atMs: nowMs };
+  expect(Object.fromEntries(charges.filter(([, value]) => value !== undefined))).toEqual({
+    delete_requested: charge,
+    expiry_passed: charge,
+    service_stopping: charge,
+    service_restarted: charge,
+    machine_died: charge,
+  });
+  for (const status of ['provisioning', 'deleting', 'deleted', 'failed'] as const) {
+    for (const event of events) expect(decide(state(status), event, nowMs, rules)?.charge).toBeUndefined();
+  }
+});
+
+test('a sweep that comes late costs nothing', () => {
+  const late = decide(state('running'), { kind: 'expiry_passed' }, nowMs + 50_000, rules);
+  expect(late?.charge?.runtimeMs).toBe(900);
+});
+
+test('an extension moves the expiry and is cut at the cap', () => {
+  const running = { ...state('running'), createdAtMs: 0, readyAtMs: 1_000, timeoutMinutes: 15 };
+  const extend = (additionalMinutes: number, maxTimeoutMinutes = 1440) =>
+    decide(running, { kind: 'extend_requested', additionalMinutes, maxTimeoutMinutes }, nowMs, rules);
+  expect(extend(30)).toEqual({ status: 'running', timeoutMinutes: 45, expiresAtMs: 1_000 + 45 * 60_000 });
+  expect(extend(1440)).toEqual({ status: 'running', timeoutMinutes: 1440, expiresAtMs: 1440 * 60_000 });
+  expect(extend(30, 20)).toMatchObject({ timeoutMinutes: 20 });
+  expect(extend(30, 10)).toBeUndefined();
 });

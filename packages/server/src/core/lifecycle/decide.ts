@@ -1,5 +1,5 @@
-import { limits } from '@mayfly/contract';
-import type { SandboxChange, SandboxRecord } from '../ports/store.ts';
+import { costMicroUsd } from '../money/cost.ts';
+import type { Charge, SandboxChange, SandboxRecord } from '../ports/store/sandbox-store.ts';
 
 /** What can happen to a sandbox. */
 export type LifecycleEvent =
@@ -7,6 +7,7 @@ export type LifecycleEvent =
   | { readonly kind: 'provisioning_failed'; readonly reason: string }
   | { readonly kind: 'delete_requested' }
   | { readonly kind: 'expiry_passed' }
+  | { readonly kind: 'extend_requested'; readonly additionalMinutes: number; readonly maxTimeoutMinutes: number }
   | { readonly kind: 'service_stopping' }
   | { readonly kind: 'service_restarted' }
   | { readonly kind: 'machine_died'; readonly reason: string }
@@ -14,21 +15,39 @@ export type LifecycleEvent =
   | { readonly kind: 'machine_gone' };
 
 /** The part of a sandbox that decisions are made from. */
-export type LifecycleState = Pick<SandboxRecord, 'status' | 'createdAtMs' | 'timeoutMinutes' | 'expiresAtMs'>;
+export type LifecycleState = Pick<
+  SandboxRecord,
+  'status' | 'createdAtMs' | 'readyAtMs' | 'expiresAtMs' | 'timeoutMinutes' | 'priceMicroUsdPerHour'
+>;
+
+/** What decisions are held against. */
+export interface LifecycleRules {
+  /** No sandbox lives longer after its creation. */
+  readonly maxTimeoutMinutes: number;
+}
 
 /** When a sandbox that is ready now ends: its lifetime from now on, but never past the cap after its creation. */
-export function expiryOf(state: Pick<LifecycleState, 'createdAtMs' | 'timeoutMinutes'>, readyAtMs: number): number {
-  const capMs = state.createdAtMs + limits.maxTimeoutMinutes * 60_000;
+export function expiryOf(
+  state: Pick<LifecycleState, 'createdAtMs' | 'timeoutMinutes'>,
+  readyAtMs: number,
+  { maxTimeoutMinutes }: LifecycleRules,
+): number {
+  const capMs = state.createdAtMs + maxTimeoutMinutes * 60_000;
   return Math.min(readyAtMs + state.timeoutMinutes * 60_000, capMs);
 }
 
 /** What an event does to a sandbox: the change to write, or undefined when everything stays. Pure. */
-export function decide(state: LifecycleState, event: LifecycleEvent, nowMs: number): SandboxChange | undefined {
+export function decide(
+  state: LifecycleState,
+  event: LifecycleEvent,
+  nowMs: number,
+  rules: LifecycleRules,
+): SandboxChange | undefined {
   switch (state.status) {
     case 'provisioning':
-      return decideProvisioning(state, event, nowMs);
+      return decideProvisioning(state, event, nowMs, rules);
     case 'running':
-      return decideRunning(state, event, nowMs);
+      return decideRunning(state, event, nowMs, rules);
     case 'deleting':
       return decideDeleting(event, nowMs);
     case 'failed':
@@ -38,10 +57,15 @@ export function decide(state: LifecycleState, event: LifecycleEvent, nowMs: numb
   }
 }
 
-function decideProvisioning(state: LifecycleState, event: LifecycleEvent, nowMs: number): SandboxChange | undefined {
+function decideProvisioning(
+  state: LifecycleState,
+  event: LifecycleEvent,
+  nowMs: number,
+  rules: LifecycleRules,
+): SandboxChange | undefined {
   switch (event.kind) {
     case 'machine_ready':
-      return { status: 'running', readyAtMs: nowMs, expiresAtMs: expiryOf(state, nowMs) };
+      return { status: 'running', readyAtMs: nowMs, expiresAtMs: expiryOf(state, nowMs, rules) };
     case 'provisioning_failed':
       return { status: 'failed', statusReason: `provisioning_failed: ${event.reason}`, idempotencyKey: null };
     case 'service_restarted':
@@ -51,31 +75,61 @@ function decideProvisioning(state: LifecycleState, event: LifecycleEvent, nowMs:
     case 'service_stopping':
       return { status: 'deleting', statusReason: 'service_stopped', idempotencyKey: null };
     case 'expiry_passed':
+    case 'extend_requested':
     case 'machine_died':
     case 'machine_gone':
       return undefined;
   }
 }
 
-function decideRunning(state: LifecycleState, event: LifecycleEvent, nowMs: number): SandboxChange | undefined {
+function decideRunning(
+  state: LifecycleState,
+  event: LifecycleEvent,
+  nowMs: number,
+  rules: LifecycleRules,
+): SandboxChange | undefined {
+  const end = (change: Pick<SandboxChange, 'status' | 'statusReason'>): SandboxChange => ({
+    ...change,
+    charge: chargeOf(state, nowMs),
+  });
   switch (event.kind) {
     case 'delete_requested':
-      return { status: 'deleting', statusReason: 'deleted' };
+      return end({ status: 'deleting', statusReason: 'deleted' });
     case 'service_stopping':
-      return { status: 'deleting', statusReason: 'service_stopped' };
+      return end({ status: 'deleting', statusReason: 'service_stopped' });
     case 'expiry_passed':
       return state.expiresAtMs !== null && nowMs >= state.expiresAtMs
-        ? { status: 'deleting', statusReason: 'expired' }
+        ? end({ status: 'deleting', statusReason: 'expired' })
         : undefined;
     case 'machine_died':
-      return { status: 'failed', statusReason: `machine_died: ${event.reason}` };
+      return end({ status: 'failed', statusReason: `machine_died: ${event.reason}` });
     case 'service_restarted':
-      return { status: 'failed', statusReason: 'machine_died: the service was restarted' };
+      return end({ status: 'failed', statusReason: 'machine_died: the service was restarted' });
+    case 'extend_requested':
+      return extended(state, event, rules);
     case 'machine_ready':
     case 'provisioning_failed':
     case 'machine_gone':
       return undefined;
   }
+}
+
+/** What the run costs, from ready until now, but nothing past its expiry: the sweep may come late. */
+function chargeOf({ readyAtMs, expiresAtMs, priceMicroUsdPerHour }: LifecycleState, nowMs: number): Charge {
+  const untilMs = expiresAtMs === null ? nowMs : Math.min(nowMs, expiresAtMs);
+  const runtimeMs = Math.max(untilMs - (readyAtMs ?? untilMs), 0);
+  return { amountMicroUsd: costMicroUsd(runtimeMs, priceMicroUsdPerHour), runtimeMs, atMs: nowMs };
+}
+
+function extended(
+  state: LifecycleState,
+  { additionalMinutes, maxTimeoutMinutes }: Extract<LifecycleEvent, { kind: 'extend_requested' }>,
+  rules: LifecycleRules,
+): SandboxChange | undefined {
+  const most = Math.max(Math.min(maxTimeoutMinutes, rules.maxTimeoutMinutes), state.timeoutMinutes);
+  const timeoutMinutes = Math.min(state.timeoutMinutes + additionalMinutes, most);
+  const expiresAtMs = expiryOf({ ...state, timeoutMinutes }, state.readyAtMs ?? state.createdAtMs, rules);
+  return timeoutMinutes === state.timeoutMinutes ? undefined : { status: 'running', timeoutMinutes, expiresAtMs };
 }
 
 function decideDeleting(event: LifecycleEvent, nowMs: number): SandboxChange | undefined {
@@ -87,6 +141,7 @@ function decideDeleting(event: LifecycleEvent, nowMs: number): SandboxChange | u
     case 'machine_ready':
     case 'delete_requested':
     case 'expiry_passed':
+    case 'extend_requested':
     case 'service_stopping':
     case 'machine_died':
       return undefined;

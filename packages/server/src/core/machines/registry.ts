@@ -40,6 +40,11 @@ export class MachineRegistry {
     this.#live.clear();
   }
 
+  /** The sandboxes that have a machine here. */
+  ids(): Iterable<string> {
+    return this.#live.keys();
+  }
+
   /** The sandboxes whose machines are dead or told to go, but still here. */
   doomed(): readonly string[] {
     return [...this.#live].filter(([, live]) => live.doomed).map(([sandboxId]) => sandboxId);

@@ -50,6 +50,22 @@ export interface GuestFigures {
   readonly uptimeMs: number;
 }
 
+/** One name in a directory of the guest, as its bytes. */
+export interface GuestEntry {
+  readonly name: Buffer;
+  /** `other` is a device, socket or pipe. */
+  readonly type: 'file' | 'dir' | 'symlink' | 'other';
+  /** Of a regular file; null for everything else. */
+  readonly sizeBytes: number | null;
+}
+
+export interface GuestListing {
+  /** Sorted by the bytes of their names. */
+  readonly entries: readonly GuestEntry[];
+  /** Whether there are more than were asked for. */
+  readonly truncated: boolean;
+}
+
 /** A refusal by the agent, with the code of docs/agent-protocol.md; nothing happened in the guest. */
 export class GuestRefusal extends Error {
   readonly code: string;
@@ -75,6 +91,8 @@ export interface GuestAgent {
   hello(): Promise<GuestHello>;
   /** Clock (checked, corrected until within 100 ms or tried three times), entropy, names, expiry. */
   setIdentity(identity: GuestIdentity): Promise<void>;
+  /** When the machine ends itself if no host is there, as in the identity. */
+  setExpiry(expiresAtMs: number): Promise<void>;
   /** Clock and entropy again, e.g. after a pause. */
   setClock(): Promise<void>;
   figures(): Promise<GuestFigures>;
@@ -89,6 +107,9 @@ export interface GuestAgent {
     content: Buffer | Readable,
     maxBytes: number,
   ): Promise<{ readonly path: string; readonly sizeBytes: number }>;
+  listFiles(path: string, maxEntries: number): Promise<GuestListing>;
+  /** Removes a file or symbolic link, or a directory with all that is in it. */
+  deleteFile(path: string, recursive: boolean): Promise<void>;
   close(): void;
 }
 

@@ -1,12 +1,15 @@
 import type { CreateSandboxBody } from '@mayfly/contract';
+import { limitsOf } from '../admission/account-limits.ts';
+import { admit } from '../admission/admit.ts';
 import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
-import type { AccountRecord, NewSandbox, SandboxRecord } from '../ports/store.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
+import type { NewSandbox, SandboxRecord } from '../ports/store/sandbox-store.ts';
 import type { CreateOutcome } from './creations.ts';
 import { provision } from './provision.ts';
 
 /** Makes a sandbox and answers once it takes commands. The same idempotency key gives the same sandbox again. */
-export function createSandbox(
+export async function createSandbox(
   core: Core,
   account: AccountRecord,
   body: CreateSandboxBody,
@@ -17,18 +20,49 @@ export function createSandbox(
     accountId: account.id,
     name: body.name,
     size: body.size,
-    timeoutMinutes: body.timeout_minutes,
+    timeoutMinutes: lifetimeMinutes(core, account, body.timeout_minutes),
     idempotencyKey,
+    priceMicroUsdPerHour: core.prices[body.size],
     createdAtMs: core.clock.nowMs(),
   };
-  return core.background.track(core.creations.run(wanted.id, (abort) => insertAndProvision(core, wanted, abort)));
+  return core.background.track(
+    core.creations.run(wanted.id, (abort) => insertAndProvision(core, account, wanted, abort)),
+  );
 }
 
-async function insertAndProvision(core: Core, wanted: NewSandbox, abort: AbortController): Promise<CreateOutcome> {
-  if (!core.accepting()) throw new ApiError('capacity_unavailable', 'the service is starting or stopping');
-  const inserted = await core.store.sandboxes.insert(wanted);
-  if (inserted.kind === 'replayed') return { sandbox: await settled(core, inserted.sandbox), created: false };
-  return { sandbox: await provision(core, inserted.sandbox, abort), created: true };
+/** The lifetime that was asked for, if the account may have it, else the default. */
+function lifetimeMinutes(core: Core, account: AccountRecord, wanted: number | null): number {
+  const { defaultTimeoutMinutes, maxTimeoutMinutes } = limitsOf(core.limits, account);
+  if (wanted === null) return Math.min(defaultTimeoutMinutes, maxTimeoutMinutes);
+  if (wanted <= maxTimeoutMinutes) return wanted;
+  throw new ApiError('invalid_request', `timeout_minutes must be an integer from 1 to ${maxTimeoutMinutes}`);
+}
+
+async function insertAndProvision(
+  core: Core,
+  account: AccountRecord,
+  wanted: NewSandbox,
+  abort: AbortController,
+): Promise<CreateOutcome> {
+  const rules = {
+    concurrentSandboxes: limitsOf(core.limits, account).concurrentSandboxes,
+    smallPriceMicroUsdPerHour: core.prices.small,
+  };
+  try {
+    const inserted = await core.store.sandboxes.insert(wanted, (facts) => {
+      return admit(facts, rules, core.clock.nowMs()) ?? admitMachine(core, wanted.id);
+    });
+    if (inserted.kind === 'refused') throw inserted.refusal;
+    if (inserted.kind === 'replayed') return { sandbox: await settled(core, inserted.sandbox), created: false };
+    return { sandbox: await provision(core, inserted.sandbox, abort), created: true };
+  } finally {
+    core.capacity.settle(wanted.id);
+  }
+}
+
+function admitMachine(core: Core, sandboxId: string): ApiError | undefined {
+  if (!core.accepting()) return new ApiError('capacity_unavailable', 'the service is starting or stopping');
+  return core.capacity.admit(sandboxId);
 }
 
 /** The sandbox of an earlier create, once that create has answered; fails as it fails. */

@@ -1,4 +1,4 @@
-import type { SandboxRecord } from '../ports/store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 
 export interface CreateOutcome {
   readonly sandbox: SandboxRecord;

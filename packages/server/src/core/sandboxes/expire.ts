@@ -1,6 +1,6 @@
 import type { Core } from '../context.ts';
 import { advance } from '../lifecycle/advance.ts';
-import type { SandboxRecord } from '../ports/store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { teardown } from './teardown.ts';
 
 /** Destroys every sandbox whose time is up and tries again whatever would not go before. One failure stops no other. */

@@ -1,6 +1,7 @@
 import type { ListSandboxesQuery } from '@mayfly/contract';
 import type { Core } from '../context.ts';
-import type { AccountRecord, SandboxRecord } from '../ports/store.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 
 export interface SandboxPage {
   readonly sandboxes: readonly SandboxRecord[];

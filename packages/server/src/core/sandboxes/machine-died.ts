@@ -2,7 +2,7 @@ import type { Core } from '../context.ts';
 import { oneLine } from '../errors/one-line.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { Machine, MachineExit } from '../ports/machine-driver.ts';
-import type { SandboxRecord } from '../ports/store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { teardown } from './teardown.ts';
 
 /** From now on a machine that dies by itself makes its sandbox `failed`. */

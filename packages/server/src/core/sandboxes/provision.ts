@@ -6,7 +6,7 @@ import { oneLine } from '../errors/one-line.ts';
 import { advance } from '../lifecycle/advance.ts';
 import { expiryOf } from '../lifecycle/decide.ts';
 import type { Machine } from '../ports/machine-driver.ts';
-import type { SandboxRecord } from '../ports/store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { watchMachine } from './machine-died.ts';
 import { teardown } from './teardown.ts';
 
@@ -19,7 +19,7 @@ export async function provision(core: Core, sandbox: SandboxRecord, abort: Abort
     await live.claim({
       hostname: sandbox.id.replaceAll('_', '-'),
       machineId: randomBytes(16).toString('hex'),
-      expiresAtMs: expiryOf(sandbox, core.clock.nowMs()),
+      expiresAtMs: expiryOf(sandbox, core.clock.nowMs(), core.limits),
     });
     const { sandbox: ready, changed } = await advance(core, sandbox, { kind: 'machine_ready' });
     if (!changed) throw new Error(`it became ${ready.status} while it was provisioning`);

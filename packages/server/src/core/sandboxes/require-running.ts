@@ -1,5 +1,5 @@
 import { ApiError, notFound } from '../errors/api-error.ts';
-import type { SandboxRecord } from '../ports/store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 
 /** Refuses everything but a running sandbox: 404 once it is deleted, else 409 with its status. */
 export function requireRunning(sandbox: SandboxRecord): void {

@@ -1,7 +1,7 @@
 import type { Core } from '../context.ts';
 import { oneLine } from '../errors/one-line.ts';
 import { advance } from '../lifecycle/advance.ts';
-import type { SandboxRecord } from '../ports/store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 
 /** Takes a sandbox's machine away; one that was `deleting` is `deleted` then. Fails if the machine would not go. */
 export async function teardown(core: Core, sandbox: SandboxRecord): Promise<SandboxRecord> {

@@ -6,6 +6,7 @@ import {
   type GuestIdentity,
   GuestUnreachable,
 } from '../ports/guest-agent.ts';
+import { StubFiles } from './stub-files.ts';
 
 /** What a stubbed command answers. */
 export type StubCommand = (request: ExecuteRequest) => Promise<ExecuteResult>;
@@ -24,6 +25,9 @@ export class StubConnector implements GuestConnector {
   readonly attaches: string[] = [];
   readonly identities: GuestIdentity[] = [];
   readonly forgotten: string[] = [];
+  readonly expiries: number[] = [];
+  /** The files of every machine. */
+  readonly files = new StubFiles();
   readonly #disconnects: (() => void)[] = [];
 
   async attach(machine: { readonly id: string }, _deadlineMs?: number, identity?: GuestIdentity): Promise<GuestAgent> {
@@ -44,6 +48,7 @@ export class StubConnector implements GuestConnector {
     return {
       closed,
       close,
+      setExpiry: async (expiresAtMs) => void this.expiries.push(expiresAtMs),
       setIdentity: async (identity) => void this.identities.push(identity),
       execute: (request) => Promise.race([this.command(request), lost]),
       forgetExecution: async (id) => void this.forgotten.push(id),
@@ -51,8 +56,10 @@ export class StubConnector implements GuestConnector {
       setClock: unused,
       figures: unused,
       resumeExecution: unused,
-      readFile: unused,
-      writeFile: unused,
+      readFile: (path, maxBytes) => Promise.race([this.files.readFile(path, maxBytes), lost]),
+      writeFile: (path, content, maxBytes) => Promise.race([this.files.writeFile(path, content, maxBytes), lost]),
+      listFiles: (path, maxEntries) => Promise.race([this.files.listFiles(path, maxEntries), lost]),
+      deleteFile: (path, recursive) => Promise.race([this.files.deleteFile(path, recursive), lost]),
     };
   }
 

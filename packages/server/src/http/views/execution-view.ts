@@ -1,10 +1,10 @@
-import { type Execution, limits } from '@mayfly/contract';
+import type { Execution } from '@mayfly/contract';
 import { decodeOutput } from '../../core/executions/decode-output.ts';
-import type { ExecutionRecord } from '../../core/ports/store.ts';
+import type { ExecutionRecord } from '../../core/ports/store/execution-store.ts';
 
-/** An execution as the interface shows it, output as text. */
-export function executionView(record: ExecutionRecord): Execution {
-  const text = (bytes: Uint8Array) => decodeOutput(bytes, record.truncated && bytes.length >= limits.captureBytes);
+/** An execution as the interface shows it, output as text; `captureBytes` is what is kept of each stream. */
+export function executionView(record: ExecutionRecord, captureBytes: number): Execution {
+  const text = (bytes: Uint8Array) => decodeOutput(bytes, record.truncated && bytes.length >= captureBytes);
   return {
     object: 'execution',
     id: record.id,

@@ -1,5 +1,5 @@
 import { type DeletedSandbox, type Sandbox, type SandboxList, sizes } from '@mayfly/contract';
-import type { SandboxRecord } from '../../core/ports/store.ts';
+import type { SandboxRecord } from '../../core/ports/store/sandbox-store.ts';
 import type { SandboxPage } from '../../core/sandboxes/list.ts';
 
 const isoOf = (ms: number) => new Date(ms).toISOString();

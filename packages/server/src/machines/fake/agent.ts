@@ -60,8 +60,7 @@ export class FakeAgent {
       case 'POST /clock':
         return this.#setTime(stream, folder);
       case 'POST /expiry':
-        await readBody(stream);
-        return noContent(stream);
+        return this.#setExpiry(stream);
       case 'GET /figures':
         return sendJson(stream, this.#figures());
       case 'POST /executions':
@@ -74,6 +73,10 @@ export class FakeAgent {
         return this.#readFile(stream, url);
       case 'PUT /files':
         return this.#writeFile(stream, url);
+      case 'GET /files/{id}':
+        return this.#listFiles(stream, url);
+      case 'DELETE /files':
+        return this.#deleteFile(stream, url);
       default:
         throw new FakeRefusal(404, 'not_found', 'no such request');
     }
@@ -87,6 +90,12 @@ export class FakeAgent {
       this.#identity = { hostname, machine_id, expires_at_ms };
     }
     sendJson(stream, { unix_ns: this.#unixNs() });
+  }
+
+  async #setExpiry(stream: ServerHttp2Stream): Promise<void> {
+    const { expires_at_ms } = JSON.parse((await readBody(stream)).toString());
+    if (this.#identity !== undefined) this.#identity = { ...this.#identity, expires_at_ms };
+    noContent(stream);
   }
 
   async #execute(stream: ServerHttp2Stream): Promise<void> {
@@ -138,6 +147,31 @@ export class FakeAgent {
       throw new FakeRefusal(413, 'too_large', 'too large');
     this.files.write(path, content);
     sendJson(stream, { path, bytes: content.length });
+  }
+
+  #listFiles(stream: ServerHttp2Stream, url: URL): void {
+    const path = FakeFiles.resolve(url.searchParams.get('path') ?? '');
+    if (this.files.read(path) !== undefined) throw new FakeRefusal(409, 'not_directory', `${path} is not a directory`);
+    if (!this.files.isFolder(path)) throw new FakeRefusal(404, 'not_found', `${path} does not exist`);
+    const names = this.files.list(path);
+    const maxEntries = Number(url.searchParams.get('max_entries'));
+    const entries = names.slice(0, maxEntries).map(({ name, sizeBytes }) => ({
+      name_base64: Buffer.from(name).toString('base64'),
+      type: sizeBytes === null ? 'dir' : 'file',
+      size_bytes: sizeBytes,
+    }));
+    sendJson(stream, { path, entries, truncated: names.length > maxEntries });
+  }
+
+  #deleteFile(stream: ServerHttp2Stream, url: URL): void {
+    const path = FakeFiles.resolve(url.searchParams.get('path') ?? '');
+    if (path === '/' || path === '/workspace') throw new FakeRefusal(400, 'bad_request', `${path} cannot be removed`);
+    const isFile = this.files.read(path) !== undefined;
+    if (!isFile && !this.files.isFolder(path)) throw new FakeRefusal(404, 'not_found', `${path} does not exist`);
+    if (!isFile && url.searchParams.get('recursive') !== '1')
+      throw new FakeRefusal(409, 'is_directory', `${path} is a directory`);
+    this.files.remove(path);
+    sendJson(stream, { path });
   }
 
   #figures(): object {

@@ -48,6 +48,30 @@ describe('the fake driver, for tests of others', () => {
     expect((await agent.figures()).cpu.count).toBe(2);
   });
 
+  it('is told a new expiry', async () => {
+    const { machine, agent } = await machineWithAgent();
+    await agent.setIdentity({ hostname: 'box', machineId: 'c'.repeat(32), expiresAtMs: 5 });
+    await agent.setExpiry(9);
+    expect(machine.agent.identity?.expires_at_ms).toBe(9);
+  });
+
+  it('lists and deletes files', async () => {
+    const { agent } = await machineWithAgent();
+    await agent.writeFile('b', Buffer.from('12'), 10);
+    await agent.writeFile('a/deep/file', Buffer.alloc(0), 10);
+    const dir = { name: Buffer.from('a'), type: 'dir', sizeBytes: null };
+    const file = { name: Buffer.from('b'), type: 'file', sizeBytes: 2 };
+    expect(await agent.listFiles('/workspace', 10)).toEqual({ entries: [dir, file], truncated: false });
+    expect(await agent.listFiles('/workspace', 1)).toEqual({ entries: [dir], truncated: true });
+    await expect(agent.listFiles('b', 10)).rejects.toMatchObject({ code: 'not_directory' });
+    await expect(agent.deleteFile('a', false)).rejects.toMatchObject({ code: 'is_directory' });
+    await expect(agent.deleteFile('.', true)).rejects.toMatchObject({ code: 'bad_request' });
+    await agent.deleteFile('a', true);
+    await agent.deleteFile('b', false);
+    await expect(agent.deleteFile('b', false)).rejects.toMatchObject({ code: 'not_found' });
+    expect((await agent.listFiles('.', 10)).entries).toEqual([]);
+  });
+
   it.each([
     ['false', 1, '', ''],
     ['echo $NAME "a  b"', 0, 'mayfly a  b\n', ''],

@@ -24,4 +24,23 @@ export class FakeFiles {
   write(path: string, content: Buffer): void {
     this.#contents.set(path, content);
   }
+
+  /** The names in a folder, sorted, with the size of those that are files. */
+  list(path: string): { readonly name: string; readonly sizeBytes: number | null }[] {
+    const prefix = path === '/' ? '/' : `${path}/`;
+    const sizes = new Map<string, number | null>();
+    for (const full of [...folders, ...this.#contents.keys()]) {
+      if (full === path || !full.startsWith(prefix)) continue;
+      const [name = '', ...below] = full.slice(prefix.length).split('/');
+      sizes.set(name, below.length > 0 ? null : (this.#contents.get(full)?.length ?? null));
+    }
+    return [...sizes].map(([name, sizeBytes]) => ({ name, sizeBytes })).sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Removes a file, or a folder with all that is in it. */
+  remove(path: string): void {
+    for (const full of this.#contents.keys()) {
+      if (full === path || full.startsWith(`${path}/`)) this.#contents.delete(full);
+    }
+  }
 }

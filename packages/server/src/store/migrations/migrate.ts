@@ -1,5 +1,7 @@
-import { type Kysely, type Migration, Migrator } from 'kysely';
+import { type Kysely, type Migration, Migrator, sql } from 'kysely';
+import { StoreOpenError } from '../open-error.ts';
 import { createFirstTables } from './0001-accounts-sandboxes-executions.ts';
+import { addLedgerLimitsPreviews } from './0002-ledger-limits-previews.ts';
 import type { MigrationEngine } from './engine.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
@@ -7,6 +9,7 @@ type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 /** Every migration there ever was, oldest first. Append; never edit, rename or remove one. */
 const steps: Readonly<Record<string, Step>> = {
   '0001-accounts-sandboxes-executions': createFirstTables,
+  '0002-ledger-limits-previews': addLedgerLimitsPreviews,
 };
 
 /** Brings a database to the newest schema, all steps in one transaction. Refuses a database of a newer version. */
@@ -17,5 +20,18 @@ export async function migrate<Tables>(db: Kysely<Tables>, engine: MigrationEngin
   }
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
+  if (error === undefined) return;
+  const unknown = await findUnknownStep(db);
+  if (unknown === undefined) throw error;
+  throw new StoreOpenError(
+    `The database was written by a newer version of Mayfly (${unknown}). Start that version, or restore a backup from before it.`,
+  );
+}
+
+/** A migration in the database that is not in the list. */
+async function findUnknownStep<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`
+    .execute(db)
+    .catch(() => ({ rows: [] }));
+  return rows.find(({ name }) => !(name in steps))?.name;
 }

@@ -1,19 +1,23 @@
-import type { Kysely } from 'kysely';
-import type { ExecutionEnd, ExecutionRecord, ExecutionStore, NewExecution } from '../../core/ports/store.ts';
-import type { Schema } from '../schema.ts';
+import type {
+  ExecutionEnd,
+  ExecutionRecord,
+  ExecutionStore,
+  NewExecution,
+} from '../../core/ports/store/execution-store.ts';
+import type { Database } from './database.ts';
 
 const nothing = new Uint8Array();
 
 /** Executions in SQL. */
 export class SqlExecutions implements ExecutionStore {
-  readonly #db: Kysely<Schema>;
+  readonly #database: Database;
 
-  constructor(db: Kysely<Schema>) {
-    this.#db = db;
+  constructor(database: Database) {
+    this.#database = database;
   }
 
   async insert(execution: NewExecution): Promise<void> {
-    await this.#db
+    await this.#database.db
       .insertInto('executions')
       .values({
         id: execution.id,
@@ -32,7 +36,7 @@ export class SqlExecutions implements ExecutionStore {
   }
 
   async finish(id: string, end: ExecutionEnd): Promise<void> {
-    await this.#db
+    await this.#database.db
       .updateTable('executions')
       .set({
         status: end.status,
@@ -49,7 +53,7 @@ export class SqlExecutions implements ExecutionStore {
   }
 
   async find(accountId: string, id: string): Promise<ExecutionRecord | undefined> {
-    const query = this.#db.selectFrom('executions').selectAll().where('id', '=', id);
+    const query = this.#database.db.selectFrom('executions').selectAll().where('id', '=', id);
     const row = await query.where('account_id', '=', accountId).executeTakeFirst();
     if (row === undefined) return undefined;
     return {
@@ -69,7 +73,7 @@ export class SqlExecutions implements ExecutionStore {
 
   async failRunning(finishedAtMs: number): Promise<number> {
     const failed = { status: 'failed', finished_at_ms: finishedAtMs } as const;
-    const result = await this.#db
+    const result = await this.#database.db
       .updateTable('executions')
       .set(failed)
       .where('status', '=', 'running')

@@ -1,128 +1,94 @@
 import type { SandboxStatus } from '@mayfly/contract';
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type {
+  AdmissionFacts,
   InsertOutcome,
   ListPage,
   NewSandbox,
   SandboxChange,
+  SandboxGuard,
   SandboxRecord,
   SandboxStore,
-} from '../../core/ports/store.ts';
-import type { SandboxesTable, Schema } from '../schema.ts';
-
-/** How often an insert is tried when others take its creation time first. */
-const maxInsertTries = 50;
+} from '../../core/ports/store/sandbox-store.ts';
+import type { Schema } from '../schema.ts';
+import type { Database } from './database.ts';
+import { insertSandbox } from './insert-sandbox.ts';
+import { writeCharge } from './ledger-entries.ts';
+import { columnsOf, sandboxOf } from './sandbox-row.ts';
 
 /** Sandboxes in SQL. */
 export class SqlSandboxes implements SandboxStore {
-  readonly #db: Kysely<Schema>;
+  readonly #database: Database;
+  readonly #byIdAndAccount;
+  readonly #byId;
 
-  constructor(db: Kysely<Schema>) {
-    this.#db = db;
+  constructor(database: Database) {
+    this.#database = database;
+    this.#byIdAndAccount = database.prepare((db, id: string, accountId: string) =>
+      db.selectFrom('sandboxes').selectAll().where('id', '=', id).where('account_id', '=', accountId),
+    );
+    this.#byId = database.prepare((db, id: string) => db.selectFrom('sandboxes').selectAll().where('id', '=', id));
   }
 
-  async insert(sandbox: NewSandbox): Promise<InsertOutcome> {
-    for (let tries = 0; tries < maxInsertTries; tries++) {
-      const inserted = await this.#tryInsert(sandbox);
-      if (inserted !== undefined) return { kind: 'inserted', sandbox: inserted };
-      const earlier = await this.#findByIdempotencyKey(sandbox);
-      if (earlier !== undefined) return { kind: 'replayed', sandbox: earlier };
-    }
-    throw new Error(`sandbox ${sandbox.id} found no free creation time`);
+  insert<Refusal>(
+    sandbox: NewSandbox,
+    admit: (facts: AdmissionFacts) => Refusal | undefined,
+  ): Promise<InsertOutcome<Refusal>> {
+    return this.#database.transact((transaction) => insertSandbox(transaction, sandbox, admit));
   }
 
   async find(accountId: string, id: string): Promise<SandboxRecord | undefined> {
-    const query = this.#db.selectFrom('sandboxes').selectAll().where('id', '=', id).where('account_id', '=', accountId);
-    return recordOf(await query.executeTakeFirst());
+    const [row] = await this.#byIdAndAccount(id, accountId);
+    return row && sandboxOf(row);
   }
 
   async read(id: string): Promise<SandboxRecord | undefined> {
-    return recordOf(await this.#db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst());
+    const [row] = await this.#byId(id);
+    return row && sandboxOf(row);
   }
 
   async list(accountId: string, { limit, beforeMs, includeDeleted }: ListPage): Promise<readonly SandboxRecord[]> {
-    let query = this.#db.selectFrom('sandboxes').selectAll().where('account_id', '=', accountId);
+    let query = this.#database.db.selectFrom('sandboxes').selectAll().where('account_id', '=', accountId);
     if (beforeMs !== undefined) query = query.where('created_at_ms', '<', beforeMs);
-    if (!includeDeleted) query = query.where('status', '!=', 'deleted');
-    return recordsOf(await query.orderBy('created_at_ms', 'desc').limit(limit).execute());
+    // A literal, so that the index of just these is used.
+    if (!includeDeleted) query = query.where('status', '<>', sql.lit('deleted'));
+    return (await query.orderBy('created_at_ms', 'desc').limit(limit).execute()).map(sandboxOf);
   }
 
-  async change(id: string, from: SandboxStatus, change: SandboxChange): Promise<SandboxRecord | undefined> {
-    const query = this.#db.updateTable('sandboxes').set(columnsOf(change)).where('id', '=', id);
-    return recordOf(await query.where('status', '=', from).returningAll().executeTakeFirst());
+  change(guard: SandboxGuard, change: SandboxChange): Promise<SandboxRecord | undefined> {
+    const { charge } = change;
+    const leavesRunning = guard.status === 'running' && change.status !== 'running';
+    if (charge === undefined && !leavesRunning) return writeChange(this.#database.db, guard, change);
+    return this.#database.transact(async (transaction) => {
+      const sandbox = await writeChange(transaction, guard, change);
+      if (sandbox === undefined) return undefined;
+      if (charge !== undefined) await writeCharge(transaction, sandbox, charge);
+      if (leavesRunning) await transaction.deleteFrom('previews').where('sandbox_id', '=', sandbox.id).execute();
+      return sandbox;
+    });
   }
 
   async withStatus(statuses: readonly SandboxStatus[]): Promise<readonly SandboxRecord[]> {
-    return recordsOf(await this.#db.selectFrom('sandboxes').selectAll().where('status', 'in', statuses).execute());
+    const query = this.#database.db.selectFrom('sandboxes').selectAll().where('status', 'in', statuses);
+    return (await query.execute()).map(sandboxOf);
   }
 
   async expired(nowMs: number): Promise<readonly SandboxRecord[]> {
-    const running = this.#db.selectFrom('sandboxes').selectAll().where('status', '=', 'running');
-    return recordsOf(await running.where('expires_at_ms', '<=', nowMs).orderBy('expires_at_ms').execute());
-  }
-
-  /** Takes the first creation time after the account's newest; gives undefined if the time or the key is taken. */
-  async #tryInsert(sandbox: NewSandbox): Promise<SandboxRecord | undefined> {
-    const newest = sql`(select max(created_at_ms) from sandboxes where account_id = ${sandbox.accountId})`;
-    const wanted = sql`cast(${sandbox.createdAtMs} as bigint)`;
-    const row = await this.#db
-      .insertInto('sandboxes')
-      .values({
-        id: sandbox.id,
-        account_id: sandbox.accountId,
-        name: sandbox.name,
-        size: sandbox.size,
-        status: 'provisioning',
-        status_reason: null,
-        timeout_minutes: sandbox.timeoutMinutes,
-        idempotency_key: sandbox.idempotencyKey,
-        created_at_ms: sql<number>`case when ${newest} >= ${wanted} then ${newest} + 1 else ${wanted} end`,
-        ready_at_ms: null,
-        expires_at_ms: null,
-        deleted_at_ms: null,
-      })
-      .onConflict((conflict) => conflict.doNothing())
-      .returningAll()
-      .executeTakeFirst();
-    return recordOf(row);
-  }
-
-  async #findByIdempotencyKey({ accountId, idempotencyKey }: NewSandbox): Promise<SandboxRecord | undefined> {
-    if (idempotencyKey === null) return undefined;
-    const query = this.#db.selectFrom('sandboxes').selectAll().where('account_id', '=', accountId);
-    return recordOf(await query.where('idempotency_key', '=', idempotencyKey).executeTakeFirst());
+    const running = this.#database.db.selectFrom('sandboxes').selectAll().where('status', '=', 'running');
+    const rows = await running.where('expires_at_ms', '<=', nowMs).orderBy('expires_at_ms').execute();
+    return rows.map(sandboxOf);
   }
 }
 
-function columnsOf(change: SandboxChange): Partial<SandboxesTable> {
-  return {
-    status: change.status,
-    ...(change.statusReason !== undefined && { status_reason: change.statusReason }),
-    ...(change.readyAtMs !== undefined && { ready_at_ms: change.readyAtMs }),
-    ...(change.expiresAtMs !== undefined && { expires_at_ms: change.expiresAtMs }),
-    ...(change.deletedAtMs !== undefined && { deleted_at_ms: change.deletedAtMs }),
-    ...(change.idempotencyKey !== undefined && { idempotency_key: change.idempotencyKey }),
-  };
-}
-
-function recordOf(row: Selectable<SandboxesTable> | undefined): SandboxRecord | undefined {
-  if (row === undefined) return undefined;
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    size: row.size,
-    status: row.status,
-    statusReason: row.status_reason,
-    timeoutMinutes: row.timeout_minutes,
-    idempotencyKey: row.idempotency_key,
-    createdAtMs: row.created_at_ms,
-    readyAtMs: row.ready_at_ms,
-    expiresAtMs: row.expires_at_ms,
-    deletedAtMs: row.deleted_at_ms,
-  };
-}
-
-function recordsOf(rows: readonly Selectable<SandboxesTable>[]): readonly SandboxRecord[] {
-  return rows.flatMap((row) => recordOf(row) ?? []);
+/** Writes the change if the guard holds at that very moment. */
+async function writeChange(
+  db: Kysely<Schema>,
+  { id, status, expiresAtMs }: SandboxGuard,
+  change: SandboxChange,
+): Promise<SandboxRecord | undefined> {
+  const query = db.updateTable('sandboxes').set(columnsOf(change)).where('id', '=', id).where('status', '=', status);
+  const guarded =
+    expiresAtMs === null ? query.where('expires_at_ms', 'is', null) : query.where('expires_at_ms', '=', expiresAtMs);
+  const row = await guarded.returningAll().executeTakeFirst();
+  return row && sandboxOf(row);
 }

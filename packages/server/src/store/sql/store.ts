@@ -1,8 +1,9 @@
-import type { Kysely } from 'kysely';
-import type { Store } from '../../core/ports/store.ts';
-import type { Schema } from '../schema.ts';
+import type { Store } from '../../core/ports/store/store.ts';
 import { SqlAccounts } from './accounts.ts';
+import type { Database } from './database.ts';
 import { SqlExecutions } from './executions.ts';
+import { SqlLedger } from './ledger.ts';
+import { SqlPreviews } from './previews.ts';
 import { SqlSandboxes } from './sandboxes.ts';
 
 /** The store over any engine that Kysely speaks to. */
@@ -10,16 +11,20 @@ export class SqlStore implements Store {
   readonly accounts: SqlAccounts;
   readonly sandboxes: SqlSandboxes;
   readonly executions: SqlExecutions;
-  readonly #db: Kysely<Schema>;
+  readonly ledger: SqlLedger;
+  readonly previews: SqlPreviews;
+  readonly #database: Database;
 
-  constructor(db: Kysely<Schema>) {
-    this.#db = db;
-    this.accounts = new SqlAccounts(db);
-    this.sandboxes = new SqlSandboxes(db);
-    this.executions = new SqlExecutions(db);
+  constructor(database: Database) {
+    this.#database = database;
+    this.accounts = new SqlAccounts(database);
+    this.sandboxes = new SqlSandboxes(database);
+    this.executions = new SqlExecutions(database);
+    this.ledger = new SqlLedger(database);
+    this.previews = new SqlPreviews(database);
   }
 
   close(): Promise<void> {
-    return this.#db.destroy();
+    return this.#database.close();
   }
 }

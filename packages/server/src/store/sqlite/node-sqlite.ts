@@ -2,15 +2,16 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 
 const maxKeptStatements = 200;
+const busyTimeoutMs = 5000;
 
 /** Node's own SQLite in the shape that Kysely's dialect takes. Statements are prepared once and kept. */
 export class NodeSqlite implements SqliteDatabase {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, SqliteStatement>();
 
-  constructor(path: string) {
-    this.#database = new DatabaseSync(path, { timeout: 5000, enableForeignKeyConstraints: true });
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  constructor(path: string, { readOnly = false } = {}) {
+    this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true, readOnly });
+    if (!readOnly) this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
   }
 
   prepare(sql: string): SqliteStatement {
@@ -20,6 +21,10 @@ export class NodeSqlite implements SqliteDatabase {
     if (this.#statements.size >= maxKeptStatements) this.#statements.clear();
     this.#statements.set(sql, statement);
     return statement;
+  }
+
+  read(sql: string, values: readonly unknown[]): readonly unknown[] {
+    return this.prepare(sql).all(values);
   }
 
   close(): void {

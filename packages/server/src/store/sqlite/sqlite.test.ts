@@ -1,25 +1,61 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { describeStore } from '../store-suite.ts';
+import { Kysely, SqliteDialect, sql } from 'kysely';
+import { afterAll, describe, expect, test } from 'vitest';
+import { newAccount } from '../testing/fixtures.ts';
+import { describeStore } from '../testing/store-suite.ts';
+import { describeUpgrade } from '../testing/suite/upgrade.ts';
+import { NodeSqlite } from './node-sqlite.ts';
 import { openSqliteStore } from './open.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mayfly-store-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 let opened = 0;
+const newPath = (): string => join(folder, `${opened++}.db`);
 
-describeStore('SQLite', () => openSqliteStore(join(folder, `${opened++}.db`)));
+describeStore('SQLite', () => openSqliteStore(newPath()));
+describeStore('SQLite in memory', () => openSqliteStore(':memory:'));
+
+const rawDatabase = (path: string) =>
+  new Kysely<unknown>({ dialect: new SqliteDialect({ database: new NodeSqlite(path) }) });
+
+describe('an earlier version over SQLite', () => {
+  describeUpgrade(async () => {
+    const path = newPath();
+    const db = rawDatabase(path);
+    const open = async () => {
+      await db.destroy();
+      return openSqliteStore(path);
+    };
+    return await Promise.resolve({ db, engine: { bytes: 'blob' }, open });
+  });
+});
 
 test('what was kept is there after the store is opened again, in a file of its owner alone', async () => {
-  const path = join(folder, 'again.db');
-  const key = { id: 'key_1', hash: 'h', prefix: '' };
-  const account = { id: 'acct_1', email: 'a@b', openingCreditMicroUsd: 0, createdAtMs: 1, key };
+  const path = newPath();
   const first = await openSqliteStore(path);
-  await first.accounts.createFirst(account);
+  await first.accounts.createFirst(newAccount('1', { email: 'a@b' }));
   await first.close();
   const second = await openSqliteStore(path);
-  expect((await second.accounts.findByKeyHash('h'))?.account.email).toBe('a@b');
+  expect((await second.accounts.findByKeyHash('hash_1'))?.account.email).toBe('a@b');
   await second.close();
   expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('a database of a newer version is refused, saying so', async () => {
+  const path = newPath();
+  await (await openSqliteStore(path)).close();
+  const db = rawDatabase(path);
+  await sql`insert into kysely_migration values ('9999-later', '2030-01-01T00:00:00.000Z')`.execute(db);
+  await db.destroy();
+  await expect(openSqliteStore(path)).rejects.toThrow(/newer version of Mayfly \(9999-later\)\. Start that version/);
+});
+
+test('a file that is no database, or cannot be there, is refused with its name', async () => {
+  const path = newPath();
+  writeFileSync(path, 'something else entirely, and long enough to be looked at'.repeat(20));
+  await expect(openSqliteStore(path)).rejects.toThrow(`The database ${path} cannot be used: file is not a database.`);
+  const nowhere = join(folder, 'missing', 'x.db');
+  await expect(openSqliteStore(nowhere)).rejects.toThrow(`The database ${nowhere} cannot be used: ENOENT`);
 });

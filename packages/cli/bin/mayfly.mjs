@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+// The `mayfly` command: plain JavaScript for whatever Node.js (18 or newer) the machine has. Hands over to the project's own Node.js 24.
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const projectNode = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
+const main = join(root, 'packages', 'cli', 'src', 'main.ts');
+
+if (!existsSync(projectNode)) {
+  fail(`error: Mayfly is not set up in ${root}. Run npm start there first.`);
+} else if (realpathSync(projectNode) === process.execPath) {
+  await import(main);
+} else {
+  const child = spawn(projectNode, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+  child.on('error', (error) => fail(`error: ${projectNode} could not be started: ${error.message}`));
+  child.on('close', (code, signal) => {
+    process.exitCode = code ?? 128 + constants.signals[signal];
+  });
+  // A terminal's Ctrl-C reaches the child by itself.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,218 @@
+import { constants, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '@mayfly/server/app/config.ts';
+import { openLog } from '@mayfly/server/app/log.ts';
+import { type Service, startService } from '@mayfly/server/app/service.ts';
+import { StubDriver } from '@mayfly/server/core/testing/stub-driver.ts';
+import { StubConnector } from '@mayfly/server/core/testing/stub-guest.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { mayfly, mayflyInside, mayflyPath, runNode } from '../testing/mayfly.ts';
+import { defaultDataDir } from './data-folder.ts';
+
+// Processes are started; on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 60_000 });
+
+const email = 'ada@example.com';
+let folder: string;
+let service: Service;
+beforeEach(async () => {
+  // Longer than the kernel takes for the path of a socket.
+  folder = join(mkdtempSync(join(tmpdir(), 'mayfly-cli-')), 'a-long-way-down'.repeat(8));
+  mkdirSync(folder);
+  const config = readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', MAYFLY_LOG_LEVEL: 'silent' });
+  const openDriver = async () => new StubDriver();
+  const log = openLog(config);
+  service = await startService({ config, openDriver, connector: new StubConnector(), log, clock: slowClock() });
+});
+afterEach(async () => {
+  await service.stop('destroy');
+  rmSync(join(folder, '..'), { recursive: true });
+});
+
+/** A clock that moves by a millisecond each time it is looked at, so that no window ends in a test. */
+function slowClock() {
+  let nowMs = Date.UTC(2026, 0, 1);
+  return { nowMs: () => ++nowMs };
+}
+
+/** One administrative command with --json: what it printed. */
+async function admin(...args: string[]) {
+  const { code, stdout, stderr } = await mayfly(['admin', ...args, '--json'], { MAYFLY_DATA_DIR: folder });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout) as Record<string, unknown> & { api_key: string; id: string };
+}
+
+/** One administrative command for people. */
+const adminText = (...args: string[]) => mayflyInside(['admin', ...args, '--data-dir', folder]);
+
+/** One request of the account's own. */
+async function request(key: string, path: string, method = 'GET') {
+  const response = await fetch(`${service.url}/v1${path}`, { method, headers: { authorization: `Bearer ${key}` } });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe('what the caller notices', () => {
+  test('a new account’s key works at once, and its credit shows', async () => {
+    const created = await admin('accounts', 'create', '--email', email, '--credit', '0.1');
+    expect(created).toMatchObject({ object: 'account', email, status: 'active', balance_usd: 0.1 });
+    expect((await request(created.api_key, '/account')).body).toMatchObject({ id: created.id, balance_usd: 0.1 });
+    await admin('accounts', 'credit', '--email', email, '--usd', '25', '--note', 'invoice 7');
+    await admin('accounts', 'credit', '--email', email, '--usd', '-0.000001');
+    expect((await request(created.api_key, '/account')).body).toMatchObject({ balance_usd: 25.099999 });
+    expect((await request(created.api_key, '/sandboxes', 'POST')).status).toBe(201);
+  });
+
+  test('a suspended account is refused at once and served again when resumed', async () => {
+    const { api_key } = await admin('accounts', 'create', '--email', email);
+    await admin('accounts', 'suspend', '--email', email);
+    expect(await request(api_key, '/sandboxes')).toMatchObject({
+      status: 403,
+      body: { error: { type: 'account_suspended' } },
+    });
+    await admin('accounts', 'resume', '--email', email);
+    expect((await request(api_key, '/sandboxes')).status).toBe(200);
+  });
+
+  test('a revoked key is refused and the message tells so; the others work', async () => {
+    const first = await admin('accounts', 'create', '--email', email);
+    const second = await admin('keys', 'create', '--email', email);
+    expect((await request(second.api_key, '/sandboxes')).status).toBe(200);
+    await admin('keys', 'revoke', '--email', email, '--key', second.id);
+    expect(await request(second.api_key, '/sandboxes')).toMatchObject({
+      status: 401,
+      body: { error: { type: 'invalid_api_key', message: expect.stringContaining('revoked') } },
+    });
+    expect((await request(first.api_key, '/sandboxes')).status).toBe(200);
+    expect(await admin('keys', 'list', '--email', email)).toMatchObject({
+      data: [{ status: 'active' }, { id: second.id, status: 'revoked' }],
+    });
+  });
+
+  test('new limits hold for the next request', async () => {
+    const { api_key } = await admin('accounts', 'create', '--email', email, '--credit', '5');
+    const set = await admin('accounts', 'limits', '--email', email, '--concurrent-sandboxes', '1');
+    expect(set).toMatchObject({ limits: { concurrent_sandboxes: 1, api_keys: 10 }, own: { concurrent_sandboxes: 1 } });
+    expect((await request(api_key, '/account')).body).toMatchObject({ limits: { concurrent_sandboxes: 1 } });
+    expect((await request(api_key, '/sandboxes', 'POST')).status).toBe(201);
+    expect(await request(api_key, '/sandboxes', 'POST')).toMatchObject({
+      status: 429,
+      body: { error: { type: 'quota_exceeded' } },
+    });
+    const again = await admin('accounts', 'limits', '--email', email, '--reset', '--requests-per-minute', '4');
+    expect(again).toMatchObject({ limits: { concurrent_sandboxes: 20 }, own: { requests_per_minute: 4 } });
+    expect((await request(api_key, '/sandboxes', 'POST')).status).toBe(201);
+    expect(await request(api_key, '/sandboxes')).toMatchObject({
+      status: 429,
+      body: { error: { type: 'rate_limit_exceeded' } },
+    });
+  });
+});
+
+describe('what the operator reads', () => {
+  test('the new account and its key, once', async () => {
+    const { code, stdout } = await adminText('accounts', 'create', '--email', email, '--credit', '25');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^Account {2}acct_\w+\nE-mail {3}ada@example\.com\nBalance {2}25\.00 USD\nAPI key {2}mf_\S{43}\nThe key is shown only/,
+    );
+    const key = /mf_\S{43}/.exec(stdout)?.[0] ?? '';
+    const listed = await adminText('keys', 'list', '--email', email);
+    expect(listed.stdout).toMatch(/^KEY +BEGINS WITH +STATUS +CREATED +REVOKED\nkey_\w+ +mf_.{4}… +active +\S+Z +-\n$/);
+    expect(listed.stdout).not.toContain(key);
+  });
+
+  test('a table of accounts', async () => {
+    await adminText('accounts', 'create', '--email', email, '--credit', '0.5');
+    await adminText('accounts', 'suspend', '--email', email);
+    const { stdout } = await adminText('accounts', 'list');
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
+      ['E-MAIL', 'STATUS', 'BALANCE'],
+      ['admin@localhost', 'active', '100.00 USD'],
+      [email, 'suspended', '0.50 USD'],
+      [''],
+    ]);
+    const one = await adminText('accounts', 'list', '--email', email);
+    expect(one.stdout).not.toContain('admin@localhost');
+  });
+
+  test('a table of limits', async () => {
+    const { stdout } = await adminText('accounts', 'limits', '--email', 'admin@localhost', '--api-keys', '3');
+    expect(stdout).toContain('api-keys              3      this account\n');
+    const reset = await adminText('accounts', 'limits', '--email', 'admin@localhost', '--api-keys', 'default');
+    expect(reset.stdout).toContain('api-keys              10     the service\n');
+  });
+});
+
+describe('a command that is not done says why in one sentence', () => {
+  test.each([
+    [['accounts', 'suspend', '--email', 'no@body'], 1, 'there is no account no@body'],
+    [['accounts', 'create', '--email', 'Admin@localhost'], 1, 'there is an account Admin@localhost already'],
+    [['accounts', 'credit', '--email', 'admin@localhost', '--usd', '-101'], 1, 'at most what is left'],
+    [['accounts', 'limits', '--email', 'admin@localhost', '--max-timeout-minutes', '1441'], 1, 'at most 1440'],
+    [['keys', 'revoke', '--email', 'admin@localhost', '--key', 'key_nonesuch'], 1, 'has no key key_nonesuch'],
+    [['accounts', 'create', '--email', 'nobody'], 2, 'email must be an e-mail address'],
+    [['accounts', 'create', '--email', 'a@b', '--credit', '0.0000001'], 2, 'at most 6 decimals'],
+    [['accounts', 'limits', '--email', 'admin@localhost', '--api-keys', 'ten'], 2, 'api_keys must be an integer'],
+    [['accounts', 'create'], 2, "required option '--email <address>'"],
+    [['accounts', 'remove'], 2, 'unknown command'],
+  ] as const)('%j ends with %d', async (args, code, message) => {
+    const ran = await mayflyInside(['admin', ...args], { MAYFLY_DATA_DIR: folder });
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(ran.stderr).toMatch(/^error: [^\n]+\n$/);
+    expect(ran.stderr).toContain(message);
+  });
+
+  test('the eleventh key', async () => {
+    for (let made = 1; made < 10; made++)
+      await service.core.store.accounts.addKey(await accountId(), keyOf(made), 1, 10);
+    const ran = await adminText('keys', 'create', '--email', 'admin@localhost');
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toBe(
+      'error: admin@localhost has 10 active keys, as many as it may have; revoke one, or raise its limit api_keys.\n',
+    );
+  });
+
+  test('no service there', async () => {
+    const elsewhere = join(folder, 'elsewhere');
+    const ran = await mayflyInside(['admin', 'accounts', 'list', '--data-dir', elsewhere]);
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toContain(
+      `no Mayfly service is running on the data folder ${elsewhere}. Start one with npm start`,
+    );
+    await service.stop();
+    const stopped = await adminText('accounts', 'list');
+    expect(stopped.stderr).toContain(`no Mayfly service is running on the data folder ${folder}.`);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('somebody who is not root', async () => {
+    const run = new URL('../run.ts', import.meta.url).href;
+    const program = `const { run } = await import('${run}');
+      process.seteuid(65534);
+      process.exitCode = await run(['admin', 'accounts', 'list', '--data-dir', process.argv[1]], process);`;
+    const ran = await runNode(['--input-type=module', '--eval', program, folder]);
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toContain(`only root may administer the service on the data folder ${folder}`);
+  });
+});
+
+test('help is printed for every level', async () => {
+  expect(await mayfly(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('admin'), stderr: '' });
+  const { stdout } = await mayflyInside(['admin', 'accounts', 'credit', '--help']);
+  for (const option of ['--email', '--usd', '--note', '--json', '--data-dir']) expect(stdout).toContain(option);
+});
+
+test('another Node.js hands over to the project’s own, and its exit code is that of the command', async () => {
+  const other = join(folder, 'node');
+  copyFileSync(process.execPath, other, constants.COPYFILE_FICLONE);
+  const listed = await runNode([mayflyPath, 'admin', 'accounts', 'list'], { MAYFLY_DATA_DIR: folder }, other);
+  expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('admin@localhost'), stderr: '' });
+  expect(await runNode([mayflyPath, 'admin', 'nonsense'], {}, other)).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('the default data folder is that of the service', () => {
+  expect(defaultDataDir).toBe(readConfig({}).dataDir);
+});
+
+const accountId = async () => (await service.core.store.accounts.findByEmail('admin@localhost'))?.id ?? '';
+const keyOf = (number: number) => ({ id: `key_${number}`, hash: `hash ${number}`, prefix: 'mf_' });

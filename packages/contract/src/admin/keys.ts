@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { accountParameters } from './accounts.ts';
+import { adminOperation } from './operation.ts';
+
+/** An API key as an operator sees it; the key itself is not kept. */
+export const adminKeySchema = z.object({
+  object: z.literal('api_key'),
+  id: z.string(),
+  email: z.string(),
+  /** How the key begins, to recognise it by. */
+  prefix: z.string(),
+  status: z.enum(['active', 'revoked']),
+  created_at: z.iso.datetime(),
+  revoked_at: z.iso.datetime().nullable(),
+});
+
+export type AdminKey = z.infer<typeof adminKeySchema>;
+
+/** A new key, which is shown this once. */
+export const createdKeySchema = adminKeySchema.extend({ api_key: z.string() });
+
+export type CreatedKey = z.infer<typeof createdKeySchema>;
+
+/** Oldest first, revoked ones included. */
+export const adminKeyListSchema = z.object({ object: z.literal('list'), data: z.array(adminKeySchema) });
+
+export type AdminKeyList = z.infer<typeof adminKeyListSchema>;
+
+export const listKeys = adminOperation({
+  method: 'GET',
+  path: '/accounts/{email}/keys',
+  params: accountParameters,
+  response: adminKeyListSchema,
+});
+
+export const createKey = adminOperation({
+  method: 'POST',
+  path: '/accounts/{email}/keys',
+  params: accountParameters,
+  response: createdKeySchema,
+});
+
+export const revokeKey = adminOperation({
+  method: 'DELETE',
+  path: '/accounts/{email}/keys/{key}',
+  params: accountParameters.extend({ key: z.string() }),
+  response: adminKeySchema,
+});

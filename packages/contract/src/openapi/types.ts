@@ -1,0 +1,117 @@
+/** The keywords of JSON Schema that the reference uses. */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly propertyNames?: JsonSchema;
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly items?: JsonSchema;
+  readonly allOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+}
+
+/** Points to a part of the document, e.g. `#/components/headers/RetryAfter`. */
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface ParameterObject {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+  readonly example?: string | number | boolean;
+}
+
+export interface HeaderObject {
+  readonly description: string;
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+export interface MediaTypeObject {
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
+}
+
+/** What a body or an answer is written in: always JSON. */
+export interface JsonContent {
+  readonly 'application/json': MediaTypeObject;
+}
+
+export interface RequestBodyObject {
+  readonly required: boolean;
+  readonly content: JsonContent;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, HeaderObject | Reference>>;
+  readonly content: JsonContent;
+}
+
+/** By status; errors are references to the components. */
+export type Responses = Readonly<Record<string, ResponseObject | Reference>>;
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly tags: readonly [string];
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters: readonly (ParameterObject | Reference)[];
+  readonly requestBody?: RequestBodyObject;
+  readonly responses: Responses;
+}
+
+/** By method in lower case. */
+type PathItem = Readonly<Record<string, OperationObject>>;
+
+interface Components {
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+  readonly parameters: Readonly<Record<string, ParameterObject>>;
+  readonly headers: Readonly<Record<string, HeaderObject>>;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+  readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** One row of the error table as it is published. */
+export interface PublishedError {
+  readonly type: string;
+  readonly statuses: readonly number[];
+  readonly cause: string;
+  readonly retry: string;
+  readonly hint: string;
+}
+
+/** An OpenAPI 3.1 document as this interface publishes it. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>>;
+  readonly servers: readonly { readonly url: string }[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: Components;
+  /** Every error type there is. */
+  readonly 'x-error-table': readonly PublishedError[];
+  /** What each retry category asks of a client. */
+  readonly 'x-retry-categories': Readonly<Record<string, string>>;
+  /** The limits in force, with the unit in the name. */
+  readonly 'x-limits': Readonly<Record<string, number>>;
+  /** What a path or method that is none of these answers. */
+  readonly 'x-unknown-path': { readonly responses: Responses };
+}

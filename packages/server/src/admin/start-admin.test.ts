@@ -1,0 +1,76 @@
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { defaultLimits } from '@mayfly/contract';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { randomIds } from '../core/ids/random-ids.ts';
+import { systemClock } from '../core/ports/clock.ts';
+import type { Store } from '../core/ports/store/store.ts';
+import { openSqliteStore } from '../store/sqlite/open.ts';
+import { startAdmin } from './start-admin.ts';
+
+const log = pino({ level: 'silent' });
+let folder: string;
+let store: Store;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mayfly-admin-'));
+  store = await openSqliteStore(':memory:');
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const start = (dataDir = folder) =>
+  startAdmin({ core: { store, log, clock: systemClock, ids: randomIds, limits: defaultLimits }, dataDir, log });
+
+const get = (socketPath: string) =>
+  new Promise<string>((resolve, reject) => {
+    request({ socketPath, path: '/accounts', agent: false }, (response) => resolve(text(response)))
+      .once('error', reject)
+      .end();
+  });
+
+test('the socket is its owner’s alone, and nothing else is left in the folder, neither while it serves nor after', async () => {
+  const admin = await start();
+  const socket = join(folder, 'admin.sock');
+  expect(statSync(socket).mode & 0o777).toBe(0o600);
+  expect(statSync(socket).isSocket()).toBe(true);
+  expect(readdirSync(folder)).toEqual(['admin.sock']);
+  expect(await get(socket)).toBe('{"object":"list","data":[]}');
+  await admin[Symbol.asyncDispose]();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('what a killed service left is replaced', async () => {
+  const socket = join(folder, 'admin.sock');
+  const killed = createServer().listen(join(folder, 'other'));
+  await new Promise((resolve) => killed.once('listening', resolve));
+  renameSync(join(folder, 'other'), socket);
+  await new Promise((resolve) => killed.close(resolve));
+  mkdirSync(join(folder, 'admin.sock.new'));
+  writeFileSync(join(folder, 'admin.sock.new', 'admin.sock'), '');
+  await expect(get(socket)).rejects.toThrow('ECONNREFUSED');
+  const admin = await start();
+  expect(await get(socket)).toContain('"list"');
+  await admin[Symbol.asyncDispose]();
+});
+
+test('a data folder may have a path longer than the kernel takes for a socket', async () => {
+  const deep = join(folder, 'd'.repeat(120), 'e'.repeat(120));
+  mkdirSync(deep, { recursive: true });
+  const admin = await start(deep);
+  expect(statSync(join(deep, 'admin.sock')).mode & 0o777).toBe(0o600);
+  await admin[Symbol.asyncDispose]();
+  expect(readdirSync(deep)).toEqual([]);
+});
+
+test('a folder that takes no socket is told, and nothing is left of the try', async () => {
+  mkdirSync(join(folder, 'admin.sock', 'in-the-way'), { recursive: true });
+  await expect(start()).rejects.toThrow('EISDIR: illegal operation on a directory, rename');
+  expect(readdirSync(folder)).toEqual(['admin.sock']);
+});

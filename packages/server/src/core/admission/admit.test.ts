@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { admit } from './admit.ts';
+
+const rules = { concurrentSandboxes: 20, smallPriceMicroUsdPerHour: 50_000 };
+const minimum = 4_167;
+const facts = { settledMicroUsd: minimum, running: [], openSandboxes: 0 };
+
+describe('credit', () => {
+  test('five minutes of a small sandbox are enough, one millionth of a dollar less is not', () => {
+    expect(admit(facts, rules, 0)).toBeUndefined();
+    expect(admit({ ...facts, settledMicroUsd: minimum - 1 }, rules, 0)?.type).toBe('insufficient_credits');
+  });
+
+  test('what runs now counts', () => {
+    const running = [{ readyAtMs: 0, priceMicroUsdPerHour: 50_000 }];
+    expect(admit({ ...facts, running }, rules, 60_000)?.type).toBe('insufficient_credits');
+  });
+
+  test('free sandboxes still need a balance above zero', () => {
+    const free = { ...rules, smallPriceMicroUsdPerHour: 0 };
+    expect(admit({ ...facts, settledMicroUsd: 1 }, free, 0)).toBeUndefined();
+    expect(admit({ ...facts, settledMicroUsd: 0 }, free, 0)?.type).toBe('insufficient_credits');
+  });
+});
+
+describe('quota', () => {
+  test('the last one is admitted, the next is not', () => {
+    expect(admit({ ...facts, openSandboxes: 19 }, rules, 0)).toBeUndefined();
+    expect(admit({ ...facts, openSandboxes: 20 }, rules, 0)?.type).toBe('quota_exceeded');
+  });
+
+  test('credit is named before quota', () => {
+    expect(admit({ settledMicroUsd: 0, running: [], openSandboxes: 20 }, rules, 0)?.type).toBe('insufficient_credits');
+  });
+});

@@ -1,0 +1,15 @@
+import type { AccountFunds, RunningSandbox } from '../ports/store/ledger-store.ts';
+import { costMicroUsd } from './cost.ts';
+
+/** What the sandboxes that run now have cost until now. */
+export function accruedMicroUsd(running: readonly RunningSandbox[], nowMs: number): number {
+  return running.reduce(
+    (sum, { readyAtMs, priceMicroUsdPerHour }) => sum + costMicroUsd(nowMs - readyAtMs, priceMicroUsdPerHour),
+    0,
+  );
+}
+
+/** What is left of an account's credit at this moment, what runs now taken off. */
+export function liveBalanceMicroUsd(funds: AccountFunds, nowMs: number): number {
+  return funds.settledMicroUsd - accruedMicroUsd(funds.running, nowMs);
+}

@@ -1,0 +1,31 @@
+import type { Core } from '../context.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
+import { accruedMicroUsd, liveBalanceMicroUsd } from './balance.ts';
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+
+/** What an account used in a number of days until now; amounts in millionths of a dollar. */
+export interface UsageSummary {
+  readonly days: number;
+  readonly balanceMicroUsd: number;
+  readonly spentMicroUsd: number;
+  readonly addedMicroUsd: number;
+  readonly sandboxesCreated: number;
+  readonly runtimeMinutes: number;
+}
+
+/** Sums up the last so many days. A run counts on the day it ends; what runs now counts with what it has cost until now. */
+export async function getUsage(core: Core, account: AccountRecord, days: number): Promise<UsageSummary> {
+  const nowMs = core.clock.nowMs();
+  const ledger = await core.store.ledger.summary(account.id, nowMs - days * dayMs);
+  const runningMs = ledger.running.reduce((sum, { readyAtMs }) => sum + Math.max(nowMs - readyAtMs, 0), 0);
+  return {
+    days,
+    balanceMicroUsd: liveBalanceMicroUsd(ledger, nowMs),
+    spentMicroUsd: ledger.spentMicroUsd + accruedMicroUsd(ledger.running, nowMs),
+    addedMicroUsd: ledger.addedMicroUsd,
+    sandboxesCreated: ledger.sandboxesCreated,
+    runtimeMinutes: Math.round((ledger.runtimeMs + runningMs) / minuteMs),
+  };
+}

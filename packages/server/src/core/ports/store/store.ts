@@ -1,0 +1,15 @@
+import type { AccountStore } from './account-store.ts';
+import type { ExecutionStore } from './execution-store.ts';
+import type { LedgerStore } from './ledger-store.ts';
+import type { PreviewStore } from './preview-store.ts';
+import type { SandboxStore } from './sandbox-store.ts';
+
+/** Everything that outlives the process. */
+export interface Store {
+  readonly accounts: AccountStore;
+  readonly sandboxes: SandboxStore;
+  readonly executions: ExecutionStore;
+  readonly ledger: LedgerStore;
+  readonly previews: PreviewStore;
+  close(): Promise<void>;
+}

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { stubService } from '../app/testing/stub-service.ts';
+import { hashApiKey } from '../core/accounts/api-key.ts';
+
+let service: Awaited<ReturnType<typeof stubService>>;
+beforeEach(async () => {
+  service = await stubService();
+});
+afterEach(() => service[Symbol.asyncDispose]());
+
+const standing = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) =>
+  ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map((name) =>
+    headers[name] === undefined ? '-' : Number(headers[name]),
+  );
+
+describe('the window of an account', () => {
+  test('120 requests pass, the next is refused until the minute is over', async () => {
+    service.clock.advanceMs(12_300);
+    for (let left = 119; left >= 0; left--) {
+      const answer = await service.call('GET', '/v1/account');
+      expect([answer.status, ...standing(answer)]).toEqual([200, 120, left, 48, '-']);
+    }
+    const refused = await service.call('GET', '/v1/account');
+    expect([refused.status, refused.body.error.type]).toEqual([429, 'rate_limit_exceeded']);
+    expect(standing(refused)).toEqual([120, 0, 48, 48]);
+    service.clock.advanceMs(47_699);
+    expect(standing(await service.call('GET', '/v1/account'))).toEqual([120, 0, 1, 1]);
+    service.clock.advanceMs(1);
+    expect(standing(await service.call('GET', '/v1/account'))).toEqual([120, 119, 60, '-']);
+  });
+
+  test('is shared by all its keys and by requests of every outcome', async () => {
+    const second = { id: 'key_2', hash: hashApiKey('mf_second'), prefix: 'mf_' };
+    await service.core.store.accounts.addKey('acct_test', second, 0, 10);
+    await service.call('GET', '/v1/nothing');
+    await service.call('POST', '/v1/sandboxes', '{');
+    await service.call('GET', '/v1/sandboxes?limit=0');
+    const answer = await service.call('GET', '/v1/account', undefined, { authorization: 'Bearer mf_second' });
+    expect(standing(answer)).toEqual([120, 116, 60, '-']);
+  });
+
+  test('many at the same moment: exactly as many as the limit pass', async () => {
+    const answers = await Promise.all(Array.from({ length: 150 }, () => service.call('GET', '/v1/account')));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(120);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
+  });
+
+  test('an operator can set it for one account, from the next request on', async () => {
+    await service.call('GET', '/v1/account');
+    await service.core.store.accounts.setLimits('acct_test', { requestsPerMinute: 2 });
+    expect(standing(await service.call('GET', '/v1/account'))).toEqual([2, 0, 60, '-']);
+    expect((await service.call('GET', '/v1/account')).status).toBe(429);
+  });
+});
+
+describe('the window of creations', () => {
+  test('counts every authenticated create, also a bad one; the 41st is told so with that window', async () => {
+    for (let count = 0; count < 40; count++) {
+      const answer = await service.call('POST', '/v1/sandboxes', { size: 'tiny' });
+      expect([answer.status, ...standing(answer)]).toEqual([400, 120, 119 - count, 60, '-']);
+    }
+    const refused = await service.call('POST', '/v1/sandboxes');
+    expect([refused.status, refused.body.error.type]).toEqual([429, 'rate_limit_exceeded']);
+    expect(standing(refused)).toEqual([40, 0, 60, 60]);
+    expect((await service.call('GET', '/v1/sandboxes')).status).toBe(200);
+  });
+});
+
+describe('the window of a source address', () => {
+  test('counts before the key is looked at: the 301st request of an address is refused', async () => {
+    const stranger = { authorization: '' };
+    for (let left = 299; left >= 0; left--) {
+      const answer = await service.call('GET', '/v1/account', undefined, stranger);
+      expect([answer.status, ...standing(answer)]).toEqual([401, 300, left, 60, '-']);
+    }
+    const refused = await service.call('GET', '/v1/account');
+    expect([refused.status, refused.body.error.type]).toEqual([429, 'rate_limit_exceeded']);
+    expect(standing(refused)).toEqual([300, 0, 60, 60]);
+    const other = await service.app.inject({ method: 'GET', url: '/v1/account', remoteAddress: '198.51.100.9' });
+    expect(other.statusCode).toBe(401);
+  });
+
+  test('a forwarded address counts only when the proxy is trusted', async () => {
+    const forwarded = { 'x-forwarded-for': '203.0.113.5' };
+    await service.call('GET', '/v1/account', undefined, { ...forwarded, authorization: '' });
+    const direct = await service.call('GET', '/v1/account', undefined, { authorization: '' });
+    expect(standing(direct)[1]).toBe(298);
+    await using behind = await stubService({}, { MAYFLY_TRUST_PROXY: '127.0.0.1' });
+    await behind.call('GET', '/v1/account', undefined, { ...forwarded, authorization: '' });
+    const other = await behind.call('GET', '/v1/account', undefined, { authorization: '' });
+    expect(standing(other)[1]).toBe(299);
+  });
+
+  test('a URL that cannot be read counts and shows it', async () => {
+    expect(standing(await service.call('GET', '/v1/%zz'))).toEqual([300, 299, 60, '-']);
+  });
+});

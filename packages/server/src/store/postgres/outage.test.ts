@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import type { Store } from '../../core/ports/store/store.ts';
+import { account, admitAll, insert, newSandbox } from '../testing/fixtures.ts';
+import { PostgresServer } from '../testing/postgres-server.ts';
+import { RecordedLog } from '../testing/recorded-log.ts';
+import { StallingProxy } from '../testing/stalling-proxy.ts';
+import { openPostgresStore } from './open.ts';
+import { DeadlinePool } from './pool.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+
+const deadlines = {
+  connectMs: 1_000,
+  statementMs: 1_000,
+  idleInTransactionMs: 1_000,
+  answerMs: 1_500,
+  closeMs: 500,
+};
+/** No wait of one request is longer than a connection and an answer together; the rest is for a busy machine. */
+const soonMs = 10_000;
+
+let server: PostgresServer;
+let proxy: StallingProxy;
+let log: RecordedLog;
+let store: Store;
+beforeAll(async () => {
+  server = await PostgresServer.create();
+  proxy = await StallingProxy.open(server.port);
+});
+afterAll(async () => {
+  await proxy.close();
+  await server.remove();
+});
+beforeEach(async () => {
+  const url = server.url(await server.createDatabase(), { port: proxy.port });
+  log = new RecordedLog();
+  store = await openPostgresStore(url, { log, deadlines });
+  await store.accounts.createFirst(account);
+});
+afterEach(() => store.close());
+
+const find = () => store.accounts.findByKeyHash(account.key.hash);
+const create = (id: string) => store.sandboxes.insert(newSandbox(id), admitAll);
+
+/** How many of these fail; all of them end soon. */
+async function failures(requests: readonly Promise<unknown>[]): Promise<number> {
+  const startedMs = performance.now();
+  const outcomes = await Promise.allSettled(requests);
+  expect(performance.now() - startedMs).toBeLessThan(soonMs);
+  return outcomes.filter(({ status }) => status === 'rejected').length;
+}
+
+/** Asks until it works again, with a deadline. */
+async function worksAgain(): Promise<void> {
+  await expect.poll(() => find().then(Boolean, () => false), { timeout: soonMs }).toBe(true);
+}
+
+test.each(['fast', 'kill'] as const)(
+  'a server that is stopped (%s) and started again',
+  async (how) => {
+    await Promise.all(Array.from({ length: 8 }, find));
+    const creates = Array.from({ length: 30 }, (_, index) => create(`sbx_${index}`));
+    await Promise.allSettled([server.stop(how), ...creates]);
+    expect(await failures([find(), create('sbx_x'), find(), store.ledger.funds(account.id)])).toBe(4);
+
+    await server.start();
+    await worksAgain();
+    const kept = await store.sandboxes.list(account.id, { limit: 100, includeDeleted: true });
+    const outcomes = await Promise.allSettled(creates);
+    const told = outcomes.flatMap((outcome) =>
+      outcome.status === 'fulfilled' && outcome.value.kind === 'inserted' ? [outcome.value.sandbox.id] : [],
+    );
+    expect(kept.map(({ id }) => id)).toEqual(expect.arrayContaining(told));
+    expect((await insert(store, 'sbx_again')).status).toBe('provisioning');
+  },
+  60_000,
+);
+
+test('connections that are lost while nobody uses them are reported, and replaced', async () => {
+  await Promise.all(Array.from({ length: 5 }, find));
+  await server.stop();
+  await expect.poll(() => log.events).toEqual(Array.from({ length: 5 }, () => 'database_connection_lost'));
+  await server.start();
+  await worksAgain();
+});
+
+test('a connection that is lost while somebody holds it fails what they do next, and nothing else', async () => {
+  const options = { url: server.url('postgres'), maxConnections: 2, log };
+  const pool = new DeadlinePool({ ...options, deadlines });
+  const held = await pool.connect();
+  await server.stop();
+  await expect(pool.connect()).rejects.toThrow('ECONNREFUSED');
+  await expect(held.query('select 1', [])).rejects.toThrow();
+  held.release();
+  await server.start();
+  (await pool.connect()).release();
+  await pool.end();
+});
+
+test('a network that swallows everything: requests end in time, and it works once that is over', async () => {
+  await Promise.all(Array.from({ length: 5 }, find));
+  proxy.stall();
+  const requests = Array.from({ length: 25 }, (_, index) => (index % 2 ? find() : create(`sbx_${index}`)));
+  expect(await failures(requests)).toBe(25);
+  expect(await failures([find(), create('sbx_x')])).toBe(2);
+
+  proxy.recover();
+  await worksAgain();
+  expect((await insert(store, 'sbx_again')).status).toBe('provisioning');
+});
+
+test('a store whose network swallows everything still closes in time', async () => {
+  await Promise.all(Array.from({ length: 5 }, find));
+  proxy.stall();
+  const pending = find();
+  expect(await failures([store.close(), pending])).toBe(1);
+  proxy.recover();
+  store = await openPostgresStore(server.url(await server.createDatabase()), { log });
+});

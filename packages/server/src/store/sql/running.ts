@@ -1,0 +1,13 @@
+import type { RunningSandbox } from '../../core/ports/store/ledger-store.ts';
+
+interface RunningRow {
+  readonly ready_at_ms: number | null;
+  readonly price_micro_usd_per_hour: number | null;
+}
+
+/** What runs up cost among rows of running sandboxes; an outer join's empty row is none. */
+export function runningOf(rows: readonly RunningRow[]): readonly RunningSandbox[] {
+  return rows.flatMap(({ ready_at_ms: readyAtMs, price_micro_usd_per_hour: priceMicroUsdPerHour }) =>
+    readyAtMs === null || priceMicroUsdPerHour === null ? [] : [{ readyAtMs, priceMicroUsdPerHour }],
+  );
+}

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { account, newAccount, type OpenedStore } from '../fixtures.ts';
+
+export function describeAccounts(opened: OpenedStore): void {
+  test('the first account is made once, and is found by its key', async () => {
+    const { accounts } = opened();
+    expect(await accounts.createFirst(newAccount('2'))).toBe(false);
+    const owner = await accounts.findByKeyHash(account.key.hash);
+    expect(owner).toEqual({
+      account: { id: account.id, email: account.email, suspended: false, limits: {}, createdAtMs: 1 },
+      keyId: account.key.id,
+      revokedAtMs: null,
+    });
+    expect(await accounts.findByKeyHash('other')).toBeUndefined();
+    expect(await accounts.findByKeyHash(newAccount('2').key.hash)).toBeUndefined();
+  });
+
+  test('an e-mail is taken whatever its letter case, and found so', async () => {
+    const { accounts } = opened();
+    expect(await accounts.create(newAccount('2', { email: 'Zoë.ÉLAN@Example.com' }))).toBe(true);
+    expect(await accounts.create(newAccount('3', { email: 'zoë.élan@example.COM' }))).toBe(false);
+    expect(await accounts.create(newAccount('3', { email: account.email.toLowerCase() }))).toBe(false);
+    expect((await accounts.findByEmail('ZOË.élan@example.com'))?.email).toBe('Zoë.ÉLAN@Example.com');
+    expect(await accounts.findByEmail('nobody@example.com')).toBeUndefined();
+    expect(await accounts.findByKeyHash(newAccount('3').key.hash)).toBeUndefined();
+    expect((await accounts.list()).map(({ id }) => id)).toEqual([account.id, 'acct_2']);
+  });
+
+  test('of accounts made at once under one e-mail, one is kept', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        opened().accounts.create(newAccount(`n${index}`, { email: index % 2 ? 'n@localhost' : 'N@localhost' })),
+      ),
+    );
+    expect(made.filter(Boolean)).toHaveLength(1);
+  });
+
+  test('suspended and resumed', async () => {
+    const { accounts } = opened();
+    const suspended = async () => (await accounts.findByKeyHash(account.key.hash))?.account.suspended;
+    await accounts.setSuspended(account.id, true);
+    expect(await suspended()).toBe(true);
+    await accounts.setSuspended(account.id, false);
+    expect(await suspended()).toBe(false);
+  });
+
+  test('limits of one account are set and taken back one by one', async () => {
+    const { accounts } = opened();
+    const limits = async () => (await accounts.findByEmail(account.email))?.limits;
+    await accounts.setLimits(account.id, { concurrentSandboxes: 3, apiKeys: 0, requestsPerMinute: 1000 });
+    expect(await limits()).toEqual({ concurrentSandboxes: 3, apiKeys: 0, requestsPerMinute: 1000 });
+    await accounts.setLimits(account.id, { concurrentSandboxes: null, maxTimeoutMinutes: 5, creationsPerMinute: 7 });
+    await accounts.setLimits(account.id, {});
+    expect(await limits()).toEqual({
+      apiKeys: 0,
+      requestsPerMinute: 1000,
+      maxTimeoutMinutes: 5,
+      creationsPerMinute: 7,
+    });
+  });
+
+  test('keys are added up to the limit of active ones, however many at once', async () => {
+    const { accounts } = opened();
+    const add = (name: string) =>
+      accounts.addKey(account.id, { id: `key_${name}`, hash: `hash_${name}`, prefix: name }, 2, 4);
+    const added = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(add));
+    expect(added.filter(Boolean)).toHaveLength(3);
+    expect(await accounts.listKeys(account.id)).toHaveLength(4);
+    expect(await accounts.revokeKey(account.id, account.key.id, 9)).toBe(true);
+    expect(await add('g')).toBe(true);
+    expect(await accounts.findByKeyHash('hash_g')).toMatchObject({ account: { id: account.id }, keyId: 'key_g' });
+  });
+
+  test('a key is revoked once, by its account alone, and stays in the list', async () => {
+    const { accounts } = opened();
+    await accounts.create(newAccount('2'));
+    expect(await accounts.revokeKey('acct_2', account.key.id, 9)).toBe(false);
+    expect(await accounts.revokeKey(account.id, account.key.id, 9)).toBe(true);
+    expect(await accounts.revokeKey(account.id, account.key.id, 10)).toBe(false);
+    expect((await accounts.findByKeyHash(account.key.hash))?.revokedAtMs).toBe(9);
+    expect(await accounts.listKeys(account.id)).toEqual([
+      { id: account.key.id, prefix: 'mf_', createdAtMs: 1, revokedAtMs: 9 },
+    ]);
+  });
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { account, changed, insert, insertRunning, type OpenedStore } from '../fixtures.ts';
+
+export function describeSandboxes(opened: OpenedStore): void {
+  test('a change is written only from the status it was decided for', async () => {
+    const provisioning = await insert(opened(), 'sbx_a');
+    const running = { status: 'running', readyAtMs: 5, expiresAtMs: 10 } as const;
+    expect(await opened().sandboxes.change(provisioning, running)).toEqual({ ...provisioning, ...running });
+    expect(await opened().sandboxes.change(provisioning, { status: 'failed' })).toBeUndefined();
+    expect(await opened().sandboxes.read('sbx_a')).toMatchObject(running);
+  });
+
+  test('a change is written only for the expiry it was decided for', async () => {
+    const running = await insertRunning(opened(), 'sbx_a');
+    const extended = { status: 'running', timeoutMinutes: 30, expiresAtMs: 3e12 } as const;
+    expect(await opened().sandboxes.change(running, extended)).toEqual({ ...running, ...extended });
+    expect(await opened().sandboxes.change(running, { status: 'deleting' })).toBeUndefined();
+    const wrong = { ...running, expiresAtMs: null };
+    expect(await opened().sandboxes.change(wrong, { status: 'deleting' })).toBeUndefined();
+    expect(await opened().sandboxes.read('sbx_a')).toMatchObject(extended);
+  });
+
+  test('a NUL in text finds nothing and does not fail a change', async () => {
+    const provisioning = await insert(opened(), 'sbx_a');
+    expect(await opened().sandboxes.find(account.id, 'sbx_\0')).toBeUndefined();
+    expect(await opened().sandboxes.find(account.id, 'sbx_a\0')).toBeUndefined();
+    const failed = await changed(opened(), provisioning, { status: 'failed', statusReason: 'broken:\0!' });
+    expect(failed.statusReason).toMatch(/^broken:.!$/);
+  });
+
+  test('of extensions at once one is written', async () => {
+    const running = await insertRunning(opened(), 'sbx_a');
+    const written = await Promise.all(
+      [1, 2, 3].map((more) =>
+        opened().sandboxes.change(running, { status: 'running', expiresAtMs: (running.expiresAtMs ?? 0) + more }),
+      ),
+    );
+    expect(written.filter((sandbox) => sandbox !== undefined)).toHaveLength(1);
+  });
+
+  test('what is expired, what has a status, what a list leaves out', async () => {
+    const [a, b, c] = [
+      await insert(opened(), 'sbx_a'),
+      await insert(opened(), 'sbx_b'),
+      await insert(opened(), 'sbx_c'),
+    ];
+    await changed(opened(), a, { status: 'running', expiresAtMs: 10 });
+    await changed(opened(), b, { status: 'running', expiresAtMs: 11 });
+    await changed(opened(), c, { status: 'deleted', deletedAtMs: 1, statusReason: 'expired' });
+    const { sandboxes } = opened();
+    expect((await sandboxes.expired(10)).map(({ id }) => id)).toEqual(['sbx_a']);
+    expect((await sandboxes.withStatus(['running'])).map(({ id }) => id).toSorted()).toEqual(['sbx_a', 'sbx_b']);
+    const listed = async (includeDeleted: boolean) =>
+      (await sandboxes.list(account.id, { limit: 10, includeDeleted })).map(({ id }) => id);
+    expect(await listed(false)).toEqual(['sbx_b', 'sbx_a']);
+    expect(await listed(true)).toEqual(['sbx_c', 'sbx_b', 'sbx_a']);
+  });
+}

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { hostileString, hostileValue } from './hostile.ts';
+
+/** The names of a command's fields that may not be taken away: without them a random command could run for a minute. */
+const kept = new Set(['timeout_ms']);
+
+/** Changes a valid body a little: another type, a bound passed, a field gone, a field more. */
+export const changeObject = (body: Record<string, unknown>): fc.Arbitrary<unknown> => {
+  const names = Object.keys(body);
+  const name = names.length === 0 ? hostileString : fc.constantFrom(...names);
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.tuple(name, hostileValue).map(([at, value]) => ({ ...body, [at]: value })) },
+    {
+      weight: 2,
+      arbitrary: name.map((at) =>
+        Object.fromEntries(Object.entries(body).filter(([one]) => one !== at || kept.has(one))),
+      ),
+    },
+    { weight: 2, arbitrary: fc.tuple(hostileString, hostileValue).map(([at, value]) => ({ ...body, [at]: value })) },
+    { weight: 1, arbitrary: fc.constantFrom<unknown>([body], [], null, JSON.stringify(body), true, 5) },
+    { weight: 1, arbitrary: hostileValue },
+  );
+};
+
+const bulky: readonly Uint8Array[] = [
+  Buffer.from('['.repeat(50_000) + ']'.repeat(50_000)),
+  Buffer.from('{"a":'.repeat(20_000)),
+  Buffer.alloc(1_048_577, ' '),
+  Buffer.alloc(0),
+];
+
+const insertAt = (text: string, at: number, inserted: string): string => {
+  const place = at % (text.length + 1);
+  return text.slice(0, place) + inserted + text.slice(place);
+};
+
+/** Changes the text of a body: cut off, doubled, other encodings, bytes that are no text. */
+export const changeText = (json: string): fc.Arbitrary<Uint8Array> =>
+  fc.oneof(
+    fc.nat().map((at) => Buffer.from(json.slice(0, at % (json.length + 1)))),
+    fc.tuple(fc.nat(), hostileString).map(([at, text]) => Buffer.from(insertAt(json, at, text.slice(0, 20)))),
+    fc.constantFrom<Uint8Array>(
+      Buffer.from(`\uFEFF${json}`),
+      Buffer.from(json, 'utf16le'),
+      Buffer.from(json + json),
+      Buffer.from(`${json} trailing`),
+      Buffer.from(` \n\t${json}\r\n`),
+      Buffer.concat([Buffer.from(json), Buffer.from([0])]),
+      Buffer.from(json.replace('{', '{"__proto__":{"x":1},"constructor":{"prototype":1},')),
+      Buffer.from(json.replace(/"(\w+)":/, '"$1":null,"$1":')),
+      Buffer.from(json.replace(/:([^,}]+)/, ':1e999')),
+      Buffer.from(json.replace(/:([^,}]+)/, ':-0.0000000000000000000000000001')),
+      Buffer.from(json.replace(/:([^,}]+)/, ':"\\ud800"')),
+      ...bulky,
+    ),
+    fc
+      .tuple(fc.nat(), fc.constantFrom([0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0x80]))
+      .map(([at, bytes]) => {
+        const whole = Buffer.from(json);
+        const place = at % (whole.length + 1);
+        return Buffer.concat([whole.subarray(0, place), Buffer.from(bytes), whole.subarray(place)]);
+      }),
+  );

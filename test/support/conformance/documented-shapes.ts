@@ -1,0 +1,89 @@
+import { dateTime, exactly, flag, httpsUrl, integer, listOf, number, only, orNull, record, text } from './shape.ts';
+
+// The resources of the specification, field by field. Written from its text, not from the contract package.
+
+export const sandbox = record({
+  object: only('sandbox'),
+  id: text,
+  name: orNull(text),
+  status: only('provisioning', 'running', 'deleting', 'deleted', 'failed'),
+  size: only('small', 'medium', 'large'),
+  resources: record({ vcpu: integer, memory_gb: integer, disk_gb: integer }),
+  timeout_minutes: integer,
+  created_at: dateTime,
+  ready_at: orNull(dateTime),
+  expires_at: orNull(dateTime),
+  deleted_at: orNull(dateTime),
+});
+
+export const runningSandbox = record({ status: only('running'), ready_at: dateTime, expires_at: dateTime });
+
+/** "object with `object` string, `id` string, `status` `deleted`, `deleted_at` date-time" */
+export const deletedSandbox = exactly({ object: text, id: text, status: only('deleted'), deleted_at: dateTime });
+
+export const sandboxList = record({
+  object: only('list'),
+  data: listOf(sandbox),
+  has_more: flag,
+  next_cursor: orNull(dateTime),
+});
+
+export const execution = record({
+  object: only('execution'),
+  id: text,
+  sandbox_id: text,
+  status: only('running', 'completed', 'timeout', 'failed'),
+  exit_code: orNull(integer),
+  stdout: text,
+  stderr: text,
+  truncated: flag,
+  duration_ms: orNull(integer),
+  started_at: orNull(dateTime),
+  finished_at: orNull(dateTime),
+});
+
+export const port = record({
+  object: only('port'),
+  sandbox_id: text,
+  port: integer,
+  url: httpsUrl,
+  created_at: dateTime,
+});
+export const portList = record({ object: only('list'), data: listOf(port) });
+export const closedPort = record({ object: only('port'), sandbox_id: text, port: integer, deleted: only(true) });
+
+export const writtenFile = record({ object: only('file'), sandbox_id: text, path: text, bytes: integer });
+export const readFile = record({
+  object: only('file'),
+  path: text,
+  bytes: integer,
+  encoding: only('utf8', 'base64'),
+  content: text,
+});
+export const deletedFile = record({ object: only('file'), sandbox_id: text, path: text, deleted: only(true) });
+export const directory = record({
+  object: only('list'),
+  path: text,
+  entries: listOf(record({ name: text, type: only('file', 'dir', 'symlink'), size_bytes: orNull(integer) })),
+});
+
+export const usage = record({
+  object: only('usage'),
+  period_days: integer,
+  balance_usd: number,
+  spent_usd: number,
+  added_usd: number,
+  sandboxes_created: integer,
+  runtime_minutes: integer,
+});
+
+export const account = record({
+  object: only('account'),
+  id: text,
+  email: text,
+  balance_usd: number,
+  limits: record({ concurrent_sandboxes: integer, max_timeout_minutes: integer }),
+  pricing_usd_per_hour: record({ small: number, medium: number, large: number }),
+});
+
+export const errorBody = record({ error: record({ type: text, message: text }), request_id: text });

@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { preparedHost } from '../prepared.ts';
+
+/** A service in a process of its own. */
+export interface ServiceProcess {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly child: ChildProcess;
+  /** SIGTERM stops it and destroys its machines, SIGKILL ends it as a crash does. */
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts a service on a data folder and waits until it takes requests. */
+export const startServiceProcess = async (
+  dataDir: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ServiceProcess> => {
+  const key = 'mf_test_key_of_the_first_account';
+  const script = join(import.meta.dirname, '../run-service.ts');
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', script, JSON.stringify(preparedHost())],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...process.env,
+        MAYFLY_DATA_DIR: dataDir,
+        MAYFLY_PORT: '0',
+        MAYFLY_BOOTSTRAP_API_KEY: key,
+        MAYFLY_LOG_LEVEL: 'error',
+        ...settings,
+      },
+    },
+  );
+  const [url] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(60_000) });
+  return {
+    baseUrl: `${url}/v1`,
+    key,
+    child,
+    end: async (signal) => {
+      child.kill(signal);
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    },
+  };
+};
