@@ -1,6 +1,6 @@
 /** The directions of imports: contract ← core ← adapters ← app ← setup. Adapters never import each other. */
 const server = '^packages/server/src';
-const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin'];
+const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics'];
 const test = '\\.test\\.ts$|-suite\\.ts$';
 
 module.exports = {
@@ -52,7 +52,7 @@ module.exports = {
     {
       name: 'testing-folders-are-for-tests',
       severity: 'error',
-      from: { path: '^packages/', pathNot: [test, '/testing/'] },
+      from: { path: '^packages/', pathNot: [test, '/testing/', '/fuzz/'] },
       to: { path: '/testing/', pathNot: 'node_modules' },
     },
     {

@@ -2,23 +2,9 @@ import { type SizeName, sizeNames } from '@mayfly/contract';
 import { inTurns, timed } from '../support/measure.ts';
 import type { Stage } from '../support/stage.ts';
 import type { Row } from '../support/table.ts';
+import { restoreBare } from './restore-bare.ts';
 
 const rounds = 7;
-const attachMs = 60_000;
-let bareMachines = 0;
-
-/** The same template restored bare, up to the agent's first answer. */
-const restoreBare = async (stage: Stage, size: SizeName): Promise<number> => {
-  bareMachines += 1;
-  const { ms, result } = await timed(async () => {
-    const machine = await stage.driver.launch({ id: `bare-${bareMachines}`, size });
-    const agent = await stage.connector.attach(machine, attachMs);
-    return { machine, agent };
-  });
-  result.agent.close();
-  await result.machine.destroy();
-  return ms;
-};
 
 const create = async (stage: Stage, size: SizeName): Promise<number> => {
   const { ms, result } = await timed(() => stage.call('POST', '/sandboxes', 201, { size }));

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '@mayfly/server/app/config.ts';
 import { openLog } from '@mayfly/server/app/log.ts';
 import { startService } from '@mayfly/server/app/service.ts';
@@ -17,13 +18,17 @@ export interface Stage {
   readonly key: string;
   readonly connector: GuestConnector;
   readonly driver: QemuDriver;
+  /** Settles once a small machine waits in the pool. */
+  poolFull(): Promise<void>;
   /** One request to the service; fails unless it answers with the status. */
   call(method: string, path: string, status: number, body?: unknown): Promise<unknown>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts a service of its own for the benchmark. */
-export const setStage = async (host: Stage['host']): Promise<Stage> => {
+const poolFullMs = 60_000;
+
+/** Starts a service of its own for the benchmark; without a pool unless the settings say otherwise. */
+export const setStage = async (host: Stage['host'], settings: Record<string, string> = {}): Promise<Stage> => {
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-bench-'));
   const key = 'mf_bench_key_of_the_first_account';
   const config = readConfig({
@@ -34,6 +39,8 @@ export const setStage = async (host: Stage['host']): Promise<Stage> => {
     MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1000000000',
     MAYFLY_LIMIT_CREATIONS_PER_MINUTE: '1000000000',
     MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '1000000000',
+    MAYFLY_POOL: 'none',
+    ...settings,
   });
   const connector = createGuestConnector();
   const log = openLog(config);
@@ -48,6 +55,13 @@ export const setStage = async (host: Stage['host']): Promise<Stage> => {
     key,
     connector,
     driver,
+    poolFull: async () => {
+      const untilMs = performance.now() + poolFullMs;
+      while (service.core.pool.readyCount('small') === 0) {
+        if (performance.now() > untilMs) throw new Error('the pool does not fill');
+        await wait(5);
+      }
+    },
     call: async (method, path, status, body) => {
       const response = await fetch(`${service.url}/v1${path}`, {
         method,

@@ -32,7 +32,13 @@ const newFolder = async (): Promise<string> => {
 /** Starts a service in a process of its own and waits until it takes requests. */
 const start = async (dataDir: string): Promise<{ readonly target: Target; readonly process: ChildProcess }> => {
   const script = join(import.meta.dirname, '../support/run-service.ts');
-  const env = { MAYFLY_DATA_DIR: dataDir, MAYFLY_PORT: '0', MAYFLY_BOOTSTRAP_API_KEY: key, MAYFLY_LOG_LEVEL: 'error' };
+  const env = {
+    MAYFLY_DATA_DIR: dataDir,
+    MAYFLY_PORT: '0',
+    MAYFLY_BOOTSTRAP_API_KEY: key,
+    MAYFLY_LOG_LEVEL: 'error',
+    MAYFLY_POOL: 'none',
+  };
   const child = spawn(process.execPath, [script, JSON.stringify(preparedHost())], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...env },

@@ -28,6 +28,7 @@ export class WatchedService implements Target {
       MAYFLY_PORT: '0',
       MAYFLY_BOOTSTRAP_API_KEY: key,
       MAYFLY_LOG_LEVEL: 'fatal',
+      MAYFLY_POOL: 'none',
     };
     const script = new URL('./service-process.ts', import.meta.url);
     const child = fork(script, [JSON.stringify({ ...preparedHost(), templates })], {

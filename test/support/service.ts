@@ -40,6 +40,8 @@ export const startTestService = async (settings: Record<string, string> = roomyW
     MAYFLY_DATA_DIR: dataDir,
     MAYFLY_BOOTSTRAP_API_KEY: key,
     MAYFLY_LOG_LEVEL: 'warn',
+    // Suites count machines; those that are about the pool ask for one.
+    MAYFLY_POOL: 'none',
     ...settings,
   });
   const log = openLog(config);

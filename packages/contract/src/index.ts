@@ -18,13 +18,22 @@ export { defineOperations, type Operations } from './operations/all-operations.t
 export type { CreateSandboxBody } from './operations/create-sandbox.ts';
 export { resolveFilePath } from './operations/file-path.ts';
 export type { DeleteFileQuery, ReadFileQuery, WriteFileBody } from './operations/files.ts';
+export type { ListExecutionsQuery } from './operations/list-executions.ts';
 export type { ListSandboxesQuery } from './operations/list-sandboxes.ts';
 export type { ExtendSandboxBody } from './operations/one-sandbox.ts';
 export { commonErrors, type Operation } from './operations/operation.ts';
 export type { RunCommandBody } from './operations/run-command.ts';
 export { requestIdPattern } from './request-id.ts';
 export { type Account, accountSchema } from './resources/account.ts';
-export { type Execution, type ExecutionStatus, executionSchema, executionStatuses } from './resources/execution.ts';
+export {
+  type Execution,
+  type ExecutionList,
+  type ExecutionStatus,
+  type ExecutionSummary,
+  executionListSchema,
+  executionSchema,
+  executionStatuses,
+} from './resources/execution.ts';
 export {
   type DeletedFile,
   type Directory,

@@ -31,6 +31,7 @@ export const startServiceProcess = async (
         MAYFLY_PORT: '0',
         MAYFLY_BOOTSTRAP_API_KEY: key,
         MAYFLY_LOG_LEVEL: 'error',
+        MAYFLY_POOL: 'none',
         ...settings,
       },
     },

@@ -2,6 +2,7 @@ import type { Limits } from '../limits.ts';
 import { getAccount, getUsage } from './account.ts';
 import { createSandbox } from './create-sandbox.ts';
 import { deleteFile, readFile, writeFile } from './files.ts';
+import { listExecutions } from './list-executions.ts';
 import { listSandboxes } from './list-sandboxes.ts';
 import { deleteSandbox, extendSandbox, getSandbox } from './one-sandbox.ts';
 import { closePort, exposePort, listPorts } from './ports.ts';
@@ -17,6 +18,7 @@ export function defineOperations(limits: Limits) {
     extendSandbox: extendSandbox(limits),
     runCommand: runCommand(limits),
     getExecution,
+    listExecutions: listExecutions(limits),
     writeFile: writeFile(limits),
     readFile: readFile(limits),
     deleteFile,

@@ -34,6 +34,10 @@ export const executionSchema = z
     truncated: z
       .boolean()
       .meta({ description: 'Whether a stream went past the capture limit and was cut.', examples: [false] }),
+    oom_killed: z.boolean().meta({
+      description: 'Whether the sandbox ran out of memory and a process of the command was killed for it.',
+      examples: [false],
+    }),
     duration_ms: z
       .int()
       .min(0)
@@ -45,3 +49,24 @@ export const executionSchema = z
   .meta({ id: 'Execution', description: 'A command that ran, or runs, in a sandbox.' });
 
 export type Execution = z.infer<typeof executionSchema>;
+
+/** An execution in a list: everything but its output. */
+const executionSummarySchema = executionSchema
+  .omit({ stdout: true, stderr: true })
+  .meta({ id: 'ExecutionSummary', description: 'An execution without its output.' });
+
+/** One page of executions, newest first. */
+export const executionListSchema = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(executionSummarySchema).describe('Newest first.'),
+    has_more: z.boolean().meta({ description: 'Whether there is a next page.', examples: [false] }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Pass it as `starting_after`; null on the last page.', examples: [null] }),
+  })
+  .meta({ id: 'ExecutionList', description: 'One page of executions.' });
+
+export type ExecutionSummary = z.infer<typeof executionSummarySchema>;
+export type ExecutionList = z.infer<typeof executionListSchema>;

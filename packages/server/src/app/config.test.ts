@@ -15,10 +15,19 @@ test('everything has a default', () => {
     bootstrapEmail: 'admin@localhost',
     bootstrapApiKey: undefined,
     bootstrapCreditMicroUsd: 100_000_000,
+    pool: { small: 1 },
+    headroom: {
+      memoryOvercommit: 8,
+      memoryReserveBytes: 1_073_741_824,
+      diskOvercommit: 40,
+      diskReserveBytes: 2_147_483_648,
+    },
+    retentionDays: 30,
     maxMachines: undefined,
     prices: { small: 50_000, medium: 100_000, large: 200_000 },
     limits: defaultLimits,
     trustProxy: false,
+    metricsPublic: false,
     logLevel: 'info',
   });
 });

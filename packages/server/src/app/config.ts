@@ -1,10 +1,13 @@
 import type { Limits, SizeName } from '@mayfly/contract';
 import { z } from 'zod';
+import type { HeadroomRules } from '../core/admission/headroom.ts';
+import type { PoolTargets } from '../core/pool/pool.ts';
 import {
   apiKey,
   databaseUrl,
   domain,
   email,
+  flag,
   folder,
   microUsd,
   port,
@@ -14,8 +17,10 @@ import {
   wholeNumber,
 } from './config/fields.ts';
 import { limitProblems, limitSettings, limitsFrom } from './config/limit-settings.ts';
+import { poolSetting } from './config/pool-setting.ts';
 import { StartError } from './start-error.ts';
 
+const mebibyte = 1_048_576;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 const environment = z.object({
@@ -30,11 +35,18 @@ const environment = z.object({
   MAYFLY_BOOTSTRAP_EMAIL: setting(email, 'admin@localhost'),
   MAYFLY_BOOTSTRAP_API_KEY: setting(apiKey, undefined),
   MAYFLY_BOOTSTRAP_CREDIT_USD: setting(microUsd, 100_000_000),
+  MAYFLY_POOL: setting(poolSetting, { small: 1 }),
+  MAYFLY_MEMORY_OVERCOMMIT: setting(wholeNumber(1, 1_000), 8),
+  MAYFLY_MEMORY_RESERVE_MB: setting(wholeNumber(0, 10_000_000), 1_024),
+  MAYFLY_DISK_OVERCOMMIT: setting(wholeNumber(1, 1_000), 40),
+  MAYFLY_DISK_RESERVE_MB: setting(wholeNumber(0, 100_000_000), 2_048),
+  MAYFLY_RETENTION_DAYS: setting(wholeNumber(1, 36_500), 30),
   MAYFLY_MAX_MACHINES: setting(wholeNumber(1, 1_000_000), undefined),
   MAYFLY_PRICE_SMALL: setting(microUsd, 50_000),
   MAYFLY_PRICE_MEDIUM: setting(microUsd, 100_000),
   MAYFLY_PRICE_LARGE: setting(microUsd, 200_000),
   MAYFLY_TRUST_PROXY: setting(trustProxy, false),
+  MAYFLY_METRICS_PUBLIC: setting(flag, false),
   MAYFLY_LOG_LEVEL: setting(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }), 'info'),
 });
 
@@ -60,6 +72,11 @@ export interface Config {
   /** Secret. */
   readonly bootstrapApiKey: string | undefined;
   readonly bootstrapCreditMicroUsd: number;
+  /** How many machines of each size wait ready. */
+  readonly pool: PoolTargets;
+  readonly headroom: HeadroomRules;
+  /** How long output and records of ended sandboxes are kept. */
+  readonly retentionDays: number;
   /** How many machines there may be at once, over all accounts; no ceiling when absent. */
   readonly maxMachines: number | undefined;
   /** In millionths of a dollar per hour. */
@@ -67,6 +84,8 @@ export interface Config {
   readonly limits: Limits;
   /** Whose X-Forwarded-For is believed. */
   readonly trustProxy: boolean | string;
+  /** Whether /metrics answers others than this host. */
+  readonly metricsPublic: boolean;
   readonly logLevel: (typeof logLevels)[number];
 }
 
@@ -94,10 +113,19 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     bootstrapEmail: data.MAYFLY_BOOTSTRAP_EMAIL,
     bootstrapApiKey: data.MAYFLY_BOOTSTRAP_API_KEY,
     bootstrapCreditMicroUsd: data.MAYFLY_BOOTSTRAP_CREDIT_USD,
+    pool: data.MAYFLY_POOL,
+    headroom: {
+      memoryOvercommit: data.MAYFLY_MEMORY_OVERCOMMIT,
+      memoryReserveBytes: data.MAYFLY_MEMORY_RESERVE_MB * mebibyte,
+      diskOvercommit: data.MAYFLY_DISK_OVERCOMMIT,
+      diskReserveBytes: data.MAYFLY_DISK_RESERVE_MB * mebibyte,
+    },
+    retentionDays: data.MAYFLY_RETENTION_DAYS,
     maxMachines: data.MAYFLY_MAX_MACHINES,
     prices: { small: data.MAYFLY_PRICE_SMALL, medium: data.MAYFLY_PRICE_MEDIUM, large: data.MAYFLY_PRICE_LARGE },
     limits,
     trustProxy: data.MAYFLY_TRUST_PROXY,
+    metricsPublic: data.MAYFLY_METRICS_PUBLIC,
     logLevel: data.MAYFLY_LOG_LEVEL,
   });
 }

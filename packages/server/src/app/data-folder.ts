@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { oneLine } from '../core/errors/one-line.ts';
@@ -7,6 +8,8 @@ import { StartError } from './start-error.ts';
 /** The data folder, held by this process alone until disposed of. */
 export interface DataFolder extends Disposable {
   readonly databasePath: string;
+  /** Made once, so that a database knows whose machines its records speak of. */
+  readonly id: string;
 }
 
 /** Makes the folder if need be and locks it: one service per data folder. The lock goes with the process, however it ends. */
@@ -28,7 +31,17 @@ export function holdDataFolder(path: string): DataFolder {
       cause,
     });
   }
-  return { databasePath: join(path, 'mayfly.db'), [Symbol.dispose]: () => lock.close() };
+  return { databasePath: join(path, 'mayfly.db'), id: readOrMakeId(path), [Symbol.dispose]: () => lock.close() };
+}
+
+/** The folder's id; written beside and renamed, so that it is never half there. */
+function readOrMakeId(path: string): string {
+  const file = join(path, 'id');
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.new`, `${randomUUID()}\n`);
+    renameSync(`${file}.new`, file);
+  }
+  return readFileSync(file, 'utf8').trim();
 }
 
 /** Like mkdir -p. Node's own never returns where a folder exists but takes no entries, as in /proc. */

@@ -22,7 +22,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const config = (more: NodeJS.ProcessEnv = {}) => readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', ...more });
+const config = (more: NodeJS.ProcessEnv = {}) =>
+  readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', MAYFLY_POOL: 'none', ...more });
 const start = (more?: NodeJS.ProcessEnv) =>
   startService({ config: config(more), openDriver: async () => driver, connector, log });
 const bearer = (key: string | undefined) => ({ authorization: `Bearer ${key}` });
@@ -89,13 +90,20 @@ test('what a crash left unfinished is failed after the next start, and its idemp
   await (await start({ MAYFLY_BOOTSTRAP_API_KEY: key })).stop();
   const store = await openSqliteStore(join(folder, 'mayfly.db'));
   const accountId = (await store.accounts.findByKeyHash(hashApiKey(key)))?.account.id ?? '';
-  const fresh = { accountId, name: null, size: 'small', timeoutMinutes: 15, priceMicroUsdPerHour: 1, createdAtMs: 1 } as const;
+  const fresh = {
+    accountId,
+    name: null,
+    size: 'small',
+    timeoutMinutes: 15,
+    priceMicroUsdPerHour: 1,
+    createdAtMs: Date.now(),
+  } as const;
   const admit = () => undefined;
   await store.sandboxes.insert({ ...fresh, id: 'sbx_new', idempotencyKey: 'k' }, admit);
   await store.sandboxes.insert({ ...fresh, id: 'sbx_run', idempotencyKey: null }, admit);
   const provisioning = { id: 'sbx_run', status: 'provisioning', expiresAtMs: null } as const;
   await store.sandboxes.change(provisioning, { status: 'running', readyAtMs: 2, expiresAtMs: 9 });
-  await store.executions.insert({ id: 'exec_run', accountId, sandboxId: 'sbx_run', startedAtMs: 3 });
+  await store.executions.insert({ id: 'exec_run', accountId, sandboxId: 'sbx_run', startedAtMs: Date.now() });
   await store.close();
 
   const service = await start();
@@ -153,4 +161,10 @@ describe('a start that cannot be is refused with what to do', () => {
   test('a data folder that cannot be made', async () => {
     await expect(start({ MAYFLY_DATA_DIR: '/proc/mayfly' })).rejects.toThrow(/cannot be written to .*MAYFLY_DATA_DIR/);
   });
+});
+
+test('a database of another data folder is refused, and nothing of it is touched', async () => {
+  await (await start()).stop();
+  rmSync(join(folder, 'id'));
+  await expect(start()).rejects.toThrow(/belongs to the service of another data folder.*MAYFLY_DATA_DIR/);
 });

@@ -1,19 +1,25 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { startAdmin } from '../admin/start-admin.ts';
+import { repeat } from '../core/background/repeat.ts';
+import { removeOldRecords } from '../core/background/retention.ts';
 import type { Core, Deadlines } from '../core/context.ts';
+import { recoverExecutions } from '../core/executions/recover.ts';
 import { destroyOwned, leaveOwned, takeOver } from '../core/machines/handover.ts';
+import { reconcile } from '../core/machines/reconcile.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
-import { startSweeper } from '../core/sandboxes/sweeper.ts';
-import { openConfiguredStore } from './open-store.ts';
+import { expireSandboxes } from '../core/sandboxes/expire.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
 import { type Config, printableConfig } from './config.ts';
 import { holdDataFolder } from './data-folder.ts';
 import { closeHttp, listen } from './listen.ts';
+import { openConfiguredStore } from './open-store.ts';
 import { wire } from './wire.ts';
 
 const sweepPeriodMs = 60_000;
+const reconcilePeriodMs = 15_000;
+const retentionPeriodMs = 3_600_000;
 const drainMs = 10_000;
 
 export interface ServiceOptions {
@@ -47,7 +53,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await using acquired = new AsyncDisposableStack();
 
   const folder = acquired.use(holdDataFolder(config.dataDir));
-  const store = acquired.adopt(await openConfiguredStore(config, folder.databasePath, log), (opened) => opened.close());
+  const store = acquired.adopt(await openConfiguredStore(config, folder, log), (opened) => opened.close());
   const driver = acquired.adopt(await openDriver(), (opened) => opened.close());
   log.info({ driver: driver.capabilities() }, 'driver_open');
   const wired = wire({ config, store, driver, connector, log, clock, deadlines });
@@ -55,12 +61,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await takeOver(core);
   let machinesAtStop: MachinesAtStop = 'leave';
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyOwned(core) : leaveOwned(core)));
-  acquired.use(startSweeper(core, sweepPeriodMs));
+  acquired.use(core.teardowns);
+  acquired.use(core.pool);
+  acquired.use(repeat('expiry', sweepPeriodMs, () => expireSandboxes(core), log));
+  acquired.use(repeat('reconcile', reconcilePeriodMs, () => reconcile(core), log));
+  acquired.use(repeat('executions', reconcilePeriodMs, () => recoverExecutions(core), log));
+  acquired.use(repeat('retention', retentionPeriodMs, () => removeOldRecords(core, config.retentionDays), log));
   const firstAccount = await bootstrapAccount(core, config);
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
   acquired.defer(() => closeHttp(app, drainMs));
   wired.publicUrl = await listen(app, config);
   wired.readiness = 'ready';
+  core.pool.start();
   log.info({ url: wired.publicUrl }, 'ready');
 
   const held = acquired.move();

@@ -2,13 +2,17 @@ import type { Limits, SizeName } from '@mayfly/contract';
 import type { Capacity } from './admission/capacity.ts';
 import type { Background } from './background/background.ts';
 import type { MachineRegistry } from './machines/registry.ts';
+import type { Pool } from './pool/pool.ts';
+import type { RestoreGate } from './pool/restore-gate.ts';
 import type { Clock } from './ports/clock.ts';
 import type { GuestConnector } from './ports/guest-agent.ts';
 import type { Ids } from './ports/ids.ts';
 import type { Log } from './ports/log.ts';
 import type { MachineDriver } from './ports/machine-driver.ts';
+import type { Metrics } from './ports/metrics.ts';
 import type { Store } from './ports/store/store.ts';
 import type { Creations } from './sandboxes/creations.ts';
+import type { Teardowns } from './sandboxes/teardowns.ts';
 import type { RateWindows } from './windows/rate-windows.ts';
 
 /** How long the steps of a sandbox's life may take, in milliseconds. */
@@ -32,12 +36,18 @@ export interface Core {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly deadlines: Deadlines;
   readonly limits: Limits;
   /** In millionths of a dollar per hour; copied into each sandbox at its creation. */
   readonly prices: Readonly<Record<SizeName, number>>;
   readonly windows: RateWindows;
   readonly capacity: Capacity;
+  readonly restores: RestoreGate;
+  readonly pool: Pool;
+  readonly teardowns: Teardowns;
+  /** The executions that this process sees to their end. */
+  readonly executing: Set<string>;
   /** Whether new sandboxes are taken: false while starting and stopping. */
   accepting(): boolean;
 }

@@ -11,6 +11,7 @@ import { fileRoutes } from './files.ts';
 import { healthRoute } from './health.ts';
 import { addHostCheck } from './host-header.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
+import { addRequestCount, metricsRoute } from './metrics.ts';
 import { portRoutes } from './ports.ts';
 import { addSourceWindow, showWindow } from './rate-limits.ts';
 import { referenceRoutes } from './reference/routes.ts';
@@ -47,26 +48,28 @@ export function buildHttp(deps: HttpDeps): HttpApp {
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => {
       showWindow(reply, deps.core.windows.countSource(request.ip));
-      sendError(error, request, reply);
+      sendError(deps.core, error, request, reply);
     },
-    clientErrorHandler: (error, socket) => answerClientError(error, socket, deps.core.windows),
+    clientErrorHandler: (error, socket) => answerClientError(deps.core, error, socket),
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = maxConnections;
   // An Expect that is not known is no reason to refuse: without a listener Node answers 417 with no body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('account');
   app.decorateRequest('logged');
-  app.setErrorHandler(sendError);
+  app.setErrorHandler((error, request, reply) => sendError(deps.core, error, request, reply));
   app.setNotFoundHandler(() => {
     throw notFound('path');
   });
 
   addRequestIds(app);
   addRequestLog(app);
+  addRequestCount(app, deps.core.metrics);
   addBodyParser(app, deps.core.limits.bodyBytes);
   addValidation(app);
   closeConnectionsWhileStopping(app, deps);
   healthRoute(app, deps);
+  metricsRoute(app, deps);
   referenceRoutes(app, deps);
   app.register(async (v1: HttpApp) => addVersionOne(v1, deps), { prefix: '/v1' });
   return app;

@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorBody } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Core } from '../core/context.ts';
 import { ApiError } from '../core/errors/api-error.ts';
-import type { RateWindows } from '../core/windows/rate-windows.ts';
 import { windowHeaders } from './rate-limits.ts';
 import { newRequestId } from './request-id.ts';
 
@@ -30,8 +30,14 @@ function bodyOf(error: ApiError, requestId: string): ErrorBody {
 }
 
 /** Answers a request that failed, with the one shape that errors have. */
-export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendError(
+  { metrics }: Pick<Core, 'metrics'>,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const shown = apiErrorOf(error);
+  metrics.errorAnswered(shown.type);
   if (shown.type === 'internal_error') request.log.error({ request_id: request.id, err: error }, 'internal_error');
   if (request.logged !== undefined) request.logged.error_type = shown.type;
   if (shown.status === 429) reply.header('retry-after', reply.getHeader('ratelimit-reset') ?? '60');
@@ -41,13 +47,18 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 const parserStatuses: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
 /** Answers what never became a request: bytes that are no HTTP, headers too large, a request that never ended. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, windows: RateWindows): void {
+export function answerClientError(
+  { windows, metrics }: Pick<Core, 'windows' | 'metrics'>,
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   const status = parserStatuses[error.code ?? ''] ?? 400;
   const requestId = newRequestId();
+  metrics.errorAnswered('request_error');
   const body = JSON.stringify(
     bodyOf(new ApiError('request_error', 'the request cannot be read', { status }), requestId),
   );

@@ -32,6 +32,7 @@ test('a command runs in /workspace for a minute at most, and its result is kept'
     stdout: 'grüße\n',
     stderr: '\ufffd',
     truncated: false,
+    oom_killed: false,
     duration_ms: 240,
     started_at: '2026-01-01T00:00:00.000Z',
     finished_at: '2026-01-01T00:00:00.250Z',

@@ -1,9 +1,10 @@
 import { getExecution } from '../core/executions/get.ts';
+import { listExecutions } from '../core/executions/list.ts';
 import { runCommand } from '../core/executions/run.ts';
 import { accountOf } from './authentication.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 import { routeOf } from './route.ts';
-import { executionView } from './views/execution-view.ts';
+import { executionListView, executionView } from './views/execution-view.ts';
 
 /** Commands in a sandbox and their results. */
 export function executionRoutes(app: HttpApp, { core, operations }: HttpDeps): void {
@@ -24,6 +25,14 @@ export function executionRoutes(app: HttpApp, { core, operations }: HttpDeps): v
     handler: async (request) => {
       request.logged.execution_id = request.params.id;
       return executionView(await getExecution(core, accountOf(request), request.params.id), captureBytes);
+    },
+  });
+
+  app.route({
+    ...routeOf(operations.listExecutions),
+    handler: async (request) => {
+      request.logged.sandbox_id = request.params.id;
+      return executionListView(await listExecutions(core, accountOf(request), request.params.id, request.query));
     },
   });
 }

@@ -11,6 +11,12 @@ export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, F
 /** Whether the service takes work. */
 export type Readiness = 'starting' | 'ready' | 'stopping';
 
+/** What has been counted, as text for a monitoring system. */
+export interface MetricsPage {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
 /** What the HTTP side needs from the rest of the service. */
 export interface HttpDeps {
   readonly core: Core;
@@ -19,6 +25,9 @@ export interface HttpDeps {
   readonly operations: Operations;
   /** Whose X-Forwarded-For is believed: nobody's, everybody's, or that of these addresses. */
   readonly trustProxy: boolean | string;
+  readonly metricsPage: MetricsPage;
+  /** Whether the metrics are shown to others than this host. */
+  readonly metricsPublic: boolean;
   /** The public URL of a preview, by its token. */
   readonly previewUrl: (token: string) => string;
   /** Where callers reach the service, without a slash at the end. */

@@ -20,6 +20,7 @@ export function addSourceWindow(app: HttpApp, core: Core): void {
   app.addHook('onRequest', (request, reply, done) => {
     const use = core.windows.countSource(request.ip);
     showWindow(reply, use);
+    if (use.exceeded) core.metrics.rateLimited('source');
     done(use.exceeded ? tooMany(`${use.limit} requests per minute from one address`) : undefined);
   });
 }
@@ -28,11 +29,15 @@ export function addSourceWindow(app: HttpApp, core: Core): void {
 export function countAccount(core: Core, account: AccountRecord, reply: FastifyReply, isCreate: boolean): void {
   const use = core.windows.countRequest(account);
   showWindow(reply, use);
-  if (use.exceeded) throw tooMany(`${use.limit} requests per minute of an account`);
+  if (use.exceeded) {
+    core.metrics.rateLimited('requests');
+    throw tooMany(`${use.limit} requests per minute of an account`);
+  }
   if (!isCreate) return;
   const creations = core.windows.countCreation(account);
   if (!creations.exceeded) return;
   showWindow(reply, creations);
+  core.metrics.rateLimited('creations');
   throw tooMany(`${creations.limit} creations per minute of an account`);
 }
 

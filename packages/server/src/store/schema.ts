@@ -43,6 +43,8 @@ export interface SandboxesTable {
   timeout_minutes: number;
   idempotency_key: string | null;
   price_micro_usd_per_hour: number;
+  /** The machine that serves it, once it is ready. */
+  machine_id: string | null;
   created_at_ms: number;
   ready_at_ms: number | null;
   expires_at_ms: number | null;
@@ -58,6 +60,7 @@ export interface ExecutionsTable {
   stdout: Uint8Array;
   stderr: Uint8Array;
   truncated: number;
+  oom_killed: number;
   duration_ms: number | null;
   started_at_ms: number;
   finished_at_ms: number | null;
@@ -85,6 +88,12 @@ export interface PreviewsTable {
   created_at_ms: number;
 }
 
+/** The service that the database belongs to; one row. */
+export interface ServiceOwnerTable {
+  one: number;
+  data_folder_id: string;
+}
+
 /** The database of the service. */
 export interface Schema {
   accounts: AccountsTable;
@@ -93,4 +102,5 @@ export interface Schema {
   executions: ExecutionsTable;
   ledger_entries: LedgerEntriesTable;
   previews: PreviewsTable;
+  service_owner: ServiceOwnerTable;
 }

@@ -24,6 +24,8 @@ export const domain = z
     error: 'must be a domain name',
   });
 
+export const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((text) => text === 'true');
+
 /** An amount in USD, as millionths of a dollar. */
 export const microUsd = z.coerce
   .number({ error: 'must be an amount in USD' })

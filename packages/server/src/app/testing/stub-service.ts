@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import type { ErrorBody, Execution, Sandbox, SandboxList } from '@mayfly/contract';
 import { checkAnswer } from '@mayfly/contract/testing/answer-checker.ts';
 import { pino } from 'pino';
@@ -42,7 +43,20 @@ export async function stubService(deadlines?: Partial<Deadlines>, settings: Node
   const connector = new StubConnector();
   const clock = new StubClock();
   const log = pino({ level: 'silent' });
-  const wired = wire({ config: readConfig(settings), store, driver, connector, clock, log, deadlines });
+  const wired = wire({
+    config: readConfig({
+      MAYFLY_DATA_DIR: tmpdir(),
+      MAYFLY_MEMORY_RESERVE_MB: '0',
+      MAYFLY_DISK_RESERVE_MB: '0',
+      ...settings,
+    }),
+    store,
+    driver,
+    connector,
+    clock,
+    log,
+    deadlines,
+  });
   wired.readiness = 'ready';
   const key = 'mf_test_key';
   await store.accounts.createFirst({

@@ -12,7 +12,7 @@ describe('credit', () => {
   });
 
   test('what runs now counts', () => {
-    const running = [{ readyAtMs: 0, priceMicroUsdPerHour: 50_000 }];
+    const running = [{ readyAtMs: 0, expiresAtMs: 9e9, priceMicroUsdPerHour: 50_000 }];
     expect(admit({ ...facts, running }, rules, 60_000)?.type).toBe('insufficient_credits');
   });
 

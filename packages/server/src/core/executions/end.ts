@@ -12,6 +12,7 @@ export function resultEnd(result: ExecuteResult, startedAtMs: number, nowMs: num
     stdout: result.stdout,
     stderr: result.stderr,
     truncated: result.truncated,
+    oomKilled: result.oomKilled,
     durationMs: Math.min(Math.max(Math.round(result.durationMs), 0), finishedAtMs - startedAtMs),
     finishedAtMs,
   };
@@ -19,6 +20,6 @@ export function resultEnd(result: ExecuteResult, startedAtMs: number, nowMs: num
 
 /** How a command that was never started, or was lost, is kept. */
 export function failedEnd(nowMs: number): ExecutionEnd {
-  const unknown = { exitCode: null, durationMs: null };
+  const unknown = { exitCode: null, durationMs: null, oomKilled: false };
   return { status: 'failed', stdout: nothing, stderr: nothing, truncated: false, finishedAtMs: nowMs, ...unknown };
 }

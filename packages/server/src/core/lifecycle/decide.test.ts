@@ -3,17 +3,19 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decide, expiryOf, type LifecycleEvent, type LifecycleState } from './decide.ts';
 
-const events: readonly LifecycleEvent[] = [
-  { kind: 'machine_ready' },
-  { kind: 'provisioning_failed', reason: 'r' },
-  { kind: 'delete_requested' },
-  { kind: 'expiry_passed' },
-  { kind: 'extend_requested', additionalMinutes: 5, maxTimeoutMinutes: 1440 },
-  { kind: 'service_stopping' },
-  { kind: 'service_restarted' },
-  { kind: 'machine_died', reason: 'r' },
-  { kind: 'machine_gone' },
-];
+/** Every event there is: one that is missing does not compile. */
+const everyEvent: { readonly [Kind in LifecycleEvent['kind']]: Extract<LifecycleEvent, { kind: Kind }> } = {
+  machine_ready: { kind: 'machine_ready', machineId: 'm' },
+  provisioning_failed: { kind: 'provisioning_failed', reason: 'r' },
+  delete_requested: { kind: 'delete_requested' },
+  expiry_passed: { kind: 'expiry_passed' },
+  extend_requested: { kind: 'extend_requested', additionalMinutes: 5, maxTimeoutMinutes: 1440 },
+  service_stopping: { kind: 'service_stopping' },
+  service_restarted: { kind: 'service_restarted' },
+  machine_died: { kind: 'machine_died', reason: 'r' },
+  machine_gone: { kind: 'machine_gone' },
+};
+const events = Object.values(everyEvent);
 const nowMs = 1_000_000;
 const rules = { maxTimeoutMinutes: 1440 };
 const state = (status: LifecycleState['status']): LifecycleState => ({
@@ -45,6 +47,7 @@ test('every status and every event', () => {
       delete_requested: 'deleting',
       expiry_passed: 'deleting',
       extend_requested: 'running',
+      provisioning_failed: 'failed',
       service_stopping: 'deleting',
       service_restarted: 'failed',
       machine_died: 'failed',
@@ -75,7 +78,9 @@ test('whatever happens in whatever order, it never comes back to running and nev
 });
 
 test('it does not expire before its time', () => {
-  expect(decide({ ...state('running'), expiresAtMs: nowMs + 1 }, { kind: 'expiry_passed' }, nowMs, rules)).toBeUndefined();
+  expect(
+    decide({ ...state('running'), expiresAtMs: nowMs + 1 }, { kind: 'expiry_passed' }, nowMs, rules),
+  ).toBeUndefined();
 });
 
 test('its lifetime counts from when it is ready, up to 1440 minutes after its creation', () => {

@@ -3,7 +3,7 @@ import type { Charge, SandboxChange, SandboxRecord } from '../ports/store/sandbo
 
 /** What can happen to a sandbox. */
 export type LifecycleEvent =
-  | { readonly kind: 'machine_ready' }
+  | { readonly kind: 'machine_ready'; readonly machineId: string }
   | { readonly kind: 'provisioning_failed'; readonly reason: string }
   | { readonly kind: 'delete_requested' }
   | { readonly kind: 'expiry_passed' }
@@ -65,7 +65,12 @@ function decideProvisioning(
 ): SandboxChange | undefined {
   switch (event.kind) {
     case 'machine_ready':
-      return { status: 'running', readyAtMs: nowMs, expiresAtMs: expiryOf(state, nowMs, rules) };
+      return {
+        status: 'running',
+        machineId: event.machineId,
+        readyAtMs: nowMs,
+        expiresAtMs: expiryOf(state, nowMs, rules),
+      };
     case 'provisioning_failed':
       return { status: 'failed', statusReason: `provisioning_failed: ${event.reason}`, idempotencyKey: null };
     case 'service_restarted':
@@ -107,8 +112,10 @@ function decideRunning(
       return end({ status: 'failed', statusReason: 'machine_died: the service was restarted' });
     case 'extend_requested':
       return extended(state, event, rules);
-    case 'machine_ready':
+    // Its create could not know that it was written; whoever asked for it was told that it failed and pays nothing.
     case 'provisioning_failed':
+      return { status: 'failed', statusReason: `provisioning_failed: ${event.reason}`, idempotencyKey: null };
+    case 'machine_ready':
     case 'machine_gone':
       return undefined;
   }

@@ -1,31 +1,64 @@
 import type { Core } from '../context.ts';
+import { recoverExecutions } from '../executions/recover.ts';
 import { advance } from '../lifecycle/advance.ts';
+import type { Machine } from '../ports/machine-driver.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { watchMachine } from '../sandboxes/machine-died.ts';
 import { teardown } from '../sandboxes/teardown.ts';
 
 /** At start: machines that an earlier run left alive are given back to their sandboxes; what has no machine is settled, and the other way round. */
 export async function takeOver(core: Core): Promise<void> {
   const machines = new Map((await core.driver.adopt()).map((machine) => [machine.id, machine]));
-  const executions = await core.store.executions.failRunning(core.clock.nowMs());
   const open = await core.store.sandboxes.withStatus(['provisioning', 'running', 'deleting']);
   let adopted = 0;
   for (const sandbox of open) {
-    const machine = machines.get(sandbox.id);
+    const machine = takeMachine(machines, sandbox);
     if (machine) core.machines.add(sandbox.id, machine);
-    machines.delete(sandbox.id);
     if (machine && sandbox.status === 'running') {
       watchMachine(core, sandbox, machine);
       adopted += 1;
-      continue;
+    } else {
+      await settle(core, sandbox);
     }
-    await core.machines.destroy(sandbox.id);
-    await advance(core, sandbox, { kind: 'service_restarted' });
   }
-  await Promise.all(Array.from(machines.values(), (machine) => machine.destroy()));
+  await Promise.allSettled(Array.from(machines.values(), (machine) => endUnowned(core, machine)));
+  const executions = await recoverExecutions(core);
+  core.metrics.tookOver('adopted', adopted);
+  core.metrics.tookOver('settled', open.length - adopted);
+  core.metrics.tookOver('unowned', machines.size);
   if (open.length + executions + machines.size > 0) {
     const settled = open.length - adopted;
     core.log.warn({ adopted, settled, executions, machines_without_record: machines.size }, 'taken_over');
   }
+}
+
+/** The machine of a sandbox, taken out: the one it was told to have, or one that was being launched for it. */
+function takeMachine(machines: Map<string, Machine>, { id, machineId }: SandboxRecord): Machine | undefined {
+  const name = machineId ?? id;
+  const machine = machines.get(name);
+  machines.delete(name);
+  return machine;
+}
+
+/** Ends a sandbox that has no machine, or a machine that is not to be kept. One that would not go is tried again later. */
+async function settle(core: Core, sandbox: SandboxRecord): Promise<void> {
+  if (sandbox.status === 'deleting') {
+    await teardown(core, sandbox).catch(() => core.teardowns.tryLater(sandbox));
+    return;
+  }
+  await advance(core, sandbox, { kind: 'service_restarted' });
+  await core.machines.destroy(sandbox.id).catch((err: unknown) => {
+    core.log.error({ sandbox_id: sandbox.id, err }, 'teardown_failed');
+    core.metrics.teardownFailed();
+    core.teardowns.tryLater(sandbox);
+  });
+}
+
+async function endUnowned(core: Core, machine: Machine): Promise<void> {
+  await machine.destroy().catch((err: unknown) => {
+    core.log.error({ machine_id: machine.id, err }, 'teardown_failed');
+    core.metrics.teardownFailed();
+  });
 }
 
 /** At stop: creates that are under way are called off, running machines stay alive for the next run. */

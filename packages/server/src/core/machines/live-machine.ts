@@ -1,5 +1,5 @@
 import type { GuestAgent, GuestConnector, GuestIdentity } from '../ports/guest-agent.ts';
-import { GuestUnreachable } from '../ports/guest-agent.ts';
+import { GuestUnreachable, MachineLeft } from '../ports/guest-agent.ts';
 import type { Machine } from '../ports/machine-driver.ts';
 
 /** A machine of this process together with the connection to its agent. */
@@ -16,7 +16,7 @@ export class LiveMachine {
     this.machine = machine;
     this.#connector = connector;
     this.#attachMs = attachMs;
-    void machine.exited.then((exit) => this.#lose(`the machine is gone: ${exit.reason}`));
+    void machine.exited.then((exit) => this.#lose(new GuestUnreachable(`the machine is gone: ${exit.reason}`)));
   }
 
   /** Whether it was told to go. */
@@ -31,11 +31,16 @@ export class LiveMachine {
     return this.#agent;
   }
 
-  /** Attaches for the first time and makes the machine somebody's. */
-  claim(identity: GuestIdentity): Promise<GuestAgent> {
-    if (this.#lost !== undefined) return Promise.reject(this.#lost);
-    this.#agent = this.#attach(identity);
-    return this.#agent;
+  /** Makes the machine somebody's; one that is not attached yet is told while it attaches. */
+  async claim(identity: GuestIdentity): Promise<GuestAgent> {
+    if (this.#lost !== undefined) throw this.#lost;
+    if (this.#agent === undefined) {
+      this.#agent = this.#attach(identity);
+      return this.#agent;
+    }
+    const agent = await this.#agent;
+    await this.whileAlive(agent.setIdentity(identity));
+    return agent;
   }
 
   /** The work's outcome, or GuestUnreachable as soon as the machine dies or is told to go. */
@@ -49,7 +54,7 @@ export class LiveMachine {
 
   /** Fails everything that waits for it at once, then ends it. May be called again, e.g. after a failure. */
   destroy(): Promise<void> {
-    this.#lose('the sandbox was stopped');
+    this.#lose(new GuestUnreachable('the sandbox was stopped'));
     this.#destroying ??= this.machine.destroy().catch((error: unknown) => {
       this.#destroying = undefined;
       throw error;
@@ -59,7 +64,7 @@ export class LiveMachine {
 
   /** Fails everything that waits for it and lets go of the machine, which stays alive. */
   leave(): void {
-    this.#lose('the service is stopping');
+    this.#lose(new MachineLeft());
     this.machine.leave();
   }
 
@@ -82,9 +87,9 @@ export class LiveMachine {
     this.#agent = undefined;
   }
 
-  #lose(reason: string): void {
+  #lose(reason: GuestUnreachable): void {
     if (this.#lost !== undefined) return;
-    this.#lost = new GuestUnreachable(reason);
+    this.#lost = reason;
     for (const reject of this.#waiting) reject(this.#lost);
     this.#waiting.clear();
     this.#agent?.then(

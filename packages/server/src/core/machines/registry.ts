@@ -13,9 +13,19 @@ export class MachineRegistry {
     this.#attachMs = attachMs;
   }
 
-  add(sandboxId: string, machine: Machine): LiveMachine {
-    const live = new LiveMachine(machine, this.#connector, this.#attachMs);
+  /** A machine that is nobody's yet, with the connection to its agent. */
+  live(machine: Machine): LiveMachine {
+    return new LiveMachine(machine, this.#connector, this.#attachMs);
+  }
+
+  /** From now on this machine serves the sandbox. */
+  assign(sandboxId: string, live: LiveMachine): void {
     this.#live.set(sandboxId, live);
+  }
+
+  add(sandboxId: string, machine: Machine): LiveMachine {
+    const live = this.live(machine);
+    this.assign(sandboxId, live);
     return live;
   }
 
@@ -24,6 +34,16 @@ export class MachineRegistry {
     const live = this.#live.get(sandboxId);
     if (live === undefined) throw new GuestUnreachable('the sandbox has no machine');
     return live;
+  }
+
+  /** The machine of a sandbox, dead or alive, unless it is gone altogether. */
+  find(sandboxId: string): LiveMachine | undefined {
+    return this.#live.get(sandboxId);
+  }
+
+  /** Whether the sandbox has a machine that is alive and not told to go. */
+  serves(sandboxId: string): boolean {
+    return this.#live.get(sandboxId)?.doomed === false;
   }
 
   /** Ends the machine of a sandbox and forgets it once it is gone; at once if there is none. */
@@ -43,10 +63,5 @@ export class MachineRegistry {
   /** The sandboxes that have a machine here. */
   ids(): Iterable<string> {
     return this.#live.keys();
-  }
-
-  /** The sandboxes whose machines are dead or told to go, but still here. */
-  doomed(): readonly string[] {
-    return [...this.#live].filter(([, live]) => live.doomed).map(([sandboxId]) => sandboxId);
   }
 }

@@ -15,8 +15,8 @@ test('a clock that went backwards costs nothing', () => {
 
 test('what runs now is taken off the balance, below zero if need be', () => {
   const running = [
-    { readyAtMs: 0, priceMicroUsdPerHour: 50_000 },
-    { readyAtMs: 1_800_000, priceMicroUsdPerHour: 200_000 },
+    { readyAtMs: 0, expiresAtMs: 9e9, priceMicroUsdPerHour: 50_000 },
+    { readyAtMs: 1_800_000, expiresAtMs: 9e9, priceMicroUsdPerHour: 200_000 },
   ];
   expect(liveBalanceMicroUsd({ settledMicroUsd: 100_000, running }, 3_600_000)).toBe(-50_000);
 });

@@ -1,6 +1,6 @@
 import type { Core } from '../context.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import { accruedMicroUsd, liveBalanceMicroUsd } from './balance.ts';
+import { accruedMicroUsd, liveBalanceMicroUsd, runtimeMs } from './balance.ts';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
@@ -19,7 +19,7 @@ export interface UsageSummary {
 export async function getUsage(core: Core, account: AccountRecord, days: number): Promise<UsageSummary> {
   const nowMs = core.clock.nowMs();
   const ledger = await core.store.ledger.summary(account.id, nowMs - days * dayMs);
-  const runningMs = ledger.running.reduce((sum, { readyAtMs }) => sum + Math.max(nowMs - readyAtMs, 0), 0);
+  const runningMs = ledger.running.reduce((sum, run) => sum + runtimeMs(run, nowMs), 0);
   return {
     days,
     balanceMicroUsd: liveBalanceMicroUsd(ledger, nowMs),

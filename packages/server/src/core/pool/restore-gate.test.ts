@@ -16,7 +16,7 @@ test('no more at once than allowed, and somebody’s create before the pool’s 
     gate.run(false, async () => void order.push('pool')),
     gate.run(true, async () => void order.push('create')),
   ];
-  expect(order).toEqual([]);
+  expect([gate.inFlight, gate.waiting, order]).toEqual([1, 2, []]);
   first.end();
   await Promise.all([running, ...waiting]);
   expect(order).toEqual(['create', 'pool']);

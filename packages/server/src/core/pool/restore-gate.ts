@@ -13,6 +13,16 @@ export class RestoreGate {
     this.#maxAtOnce = maxAtOnce;
   }
 
+  /** How many restores happen now. */
+  get inFlight(): number {
+    return this.#inside;
+  }
+
+  /** How many wait for a place. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Does the work once there is room for it. A signal that fires while it waits takes it out of the queue. */
   async run<T>(urgent: boolean, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#enter(urgent, signal);

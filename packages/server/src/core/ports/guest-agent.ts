@@ -84,6 +84,14 @@ export class GuestUnreachable extends Error {
   }
 }
 
+/** This service let go of the machine, which stays alive: what runs in it goes on, and the next service picks it up. */
+export class MachineLeft extends GuestUnreachable {
+  constructor() {
+    super('the service is stopping');
+    this.name = 'MachineLeft';
+  }
+}
+
 /** The host's end of one attached agent. Every call has a deadline; a lost connection fails all calls with GuestUnreachable. */
 export interface GuestAgent {
   /** Settles when the connection is gone; never rejects. */

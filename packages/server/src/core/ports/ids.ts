@@ -1,5 +1,5 @@
 /** What an id names; it is the part of the id before the underscore. */
-export type IdKind = 'sbx' | 'exec' | 'acct' | 'key' | 'crd';
+export type IdKind = 'sbx' | 'pool' | 'exec' | 'acct' | 'key' | 'crd';
 
 /** Gives out ids that are never given out twice. */
 export interface Ids {

@@ -50,7 +50,7 @@ async function insertAndProvision(
   };
   try {
     const inserted = await core.store.sandboxes.insert(wanted, (facts) => {
-      return admit(facts, rules, core.clock.nowMs()) ?? admitMachine(core, wanted.id);
+      return admit(facts, rules, core.clock.nowMs()) ?? admitMachine(core, wanted);
     });
     if (inserted.kind === 'refused') throw inserted.refusal;
     if (inserted.kind === 'replayed') return { sandbox: await settled(core, inserted.sandbox), created: false };
@@ -60,9 +60,9 @@ async function insertAndProvision(
   }
 }
 
-function admitMachine(core: Core, sandboxId: string): ApiError | undefined {
+function admitMachine(core: Core, { id, size }: NewSandbox): ApiError | undefined {
   if (!core.accepting()) return new ApiError('capacity_unavailable', 'the service is starting or stopping');
-  return core.capacity.admit(sandboxId);
+  return core.capacity.admit(id, size);
 }
 
 /** The sandbox of an earlier create, once that create has answered; fails as it fails. */

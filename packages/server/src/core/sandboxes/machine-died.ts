@@ -9,6 +9,7 @@ import { teardown } from './teardown.ts';
 export function watchMachine(core: Core, sandbox: SandboxRecord, machine: Machine): void {
   void machine.exited.then((exit) => {
     if (exit.requested) return;
+    core.metrics.machineDied(sandbox.size, 'sandbox');
     core.background
       .track(machineDied(core, sandbox, exit))
       .catch((err: unknown) => core.log.error({ sandbox_id: sandbox.id, err }, 'machine_death_unrecorded'));

@@ -13,6 +13,9 @@ export class StubMachine implements Machine {
   readonly exited: Promise<MachineExit>;
   destroyed = false;
   dead = false;
+  paused = false;
+  /** Makes it impossible to resume. */
+  resumeError: Error | undefined;
   /** Waited for before a destroy is done; make it reject or hang. */
   beforeDestroyed: () => Promise<void> = async () => {};
   readonly #exit: (exit: MachineExit) => void;
@@ -43,8 +46,14 @@ export class StubMachine implements Machine {
 
   leave(): void {}
   async setEgress(): Promise<void> {}
-  async pause(): Promise<void> {}
-  async resume(): Promise<void> {}
+  async pause(): Promise<void> {
+    this.paused = true;
+  }
+
+  async resume(): Promise<void> {
+    if (this.resumeError !== undefined) throw this.resumeError;
+    this.paused = false;
+  }
 }
 
 /** A driver whose launches a test decides. */

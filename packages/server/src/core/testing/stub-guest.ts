@@ -4,6 +4,7 @@ import {
   type GuestAgent,
   type GuestConnector,
   type GuestIdentity,
+  GuestRefusal,
   GuestUnreachable,
 } from '../ports/guest-agent.ts';
 import { StubFiles } from './stub-files.ts';
@@ -21,6 +22,9 @@ export function resultOf(more: Partial<ExecuteResult> = {}): ExecuteResult {
 /** Agents whose commands a test decides. Counts attaches; records identities and what was forgotten. */
 export class StubConnector implements GuestConnector {
   command: StubCommand = async ({ command }) => resultOf({ stdout: Buffer.from(`ran ${command}\n`) });
+  /** What a command that an earlier connection started answers. */
+  resumed: (id: string) => Promise<ExecuteResult> = () =>
+    Promise.reject(new GuestRefusal('not_found', 'no such execution'));
   attachError: Error | undefined;
   readonly attaches: string[] = [];
   readonly identities: GuestIdentity[] = [];
@@ -55,7 +59,7 @@ export class StubConnector implements GuestConnector {
       hello: unused,
       setClock: unused,
       figures: unused,
-      resumeExecution: unused,
+      resumeExecution: (id) => Promise.race([this.resumed(id), lost]),
       readFile: (path, maxBytes) => Promise.race([this.files.readFile(path, maxBytes), lost]),
       writeFile: (path, content, maxBytes) => Promise.race([this.files.writeFile(path, content, maxBytes), lost]),
       listFiles: (path, maxEntries) => Promise.race([this.files.listFiles(path, maxEntries), lost]),

@@ -2,6 +2,7 @@ import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { StoreOpenError } from '../open-error.ts';
 import { createFirstTables } from './0001-accounts-sandboxes-executions.ts';
 import { addLedgerLimitsPreviews } from './0002-ledger-limits-previews.ts';
+import { addMachinesAndRetention } from './0003-machines-retention.ts';
 import type { MigrationEngine } from './engine.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
@@ -10,6 +11,7 @@ type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 const steps: Readonly<Record<string, Step>> = {
   '0001-accounts-sandboxes-executions': createFirstTables,
   '0002-ledger-limits-previews': addLedgerLimitsPreviews,
+  '0003-machines-retention': addMachinesAndRetention,
 };
 
 /** Brings a database to the newest schema, all steps in one transaction. Refuses a database of a newer version. */

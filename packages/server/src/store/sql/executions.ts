@@ -1,9 +1,12 @@
 import type {
   ExecutionEnd,
+  ExecutionPage,
   ExecutionRecord,
   ExecutionStore,
+  ExecutionSummary,
   NewExecution,
 } from '../../core/ports/store/execution-store.ts';
+import type { ExecutionsTable } from '../schema.ts';
 import type { Database } from './database.ts';
 
 const nothing = new Uint8Array();
@@ -28,6 +31,7 @@ export class SqlExecutions implements ExecutionStore {
         stdout: nothing,
         stderr: nothing,
         truncated: 0,
+        oom_killed: 0,
         duration_ms: null,
         started_at_ms: execution.startedAtMs,
         finished_at_ms: null,
@@ -44,6 +48,7 @@ export class SqlExecutions implements ExecutionStore {
         stdout: end.stdout,
         stderr: end.stderr,
         truncated: end.truncated ? 1 : 0,
+        oom_killed: end.oomKilled ? 1 : 0,
         duration_ms: end.durationMs,
         finished_at_ms: end.finishedAtMs,
       })
@@ -56,28 +61,55 @@ export class SqlExecutions implements ExecutionStore {
     const query = this.#database.db.selectFrom('executions').selectAll().where('id', '=', id);
     const row = await query.where('account_id', '=', accountId).executeTakeFirst();
     if (row === undefined) return undefined;
-    return {
-      id: row.id,
-      accountId: row.account_id,
-      sandboxId: row.sandbox_id,
-      status: row.status,
-      exitCode: row.exit_code,
-      stdout: row.stdout,
-      stderr: row.stderr,
-      truncated: row.truncated !== 0,
-      durationMs: row.duration_ms,
-      startedAtMs: row.started_at_ms,
-      finishedAtMs: row.finished_at_ms,
-    };
+    return { ...summaryOf(row), stdout: row.stdout, stderr: row.stderr };
   }
 
-  async failRunning(finishedAtMs: number): Promise<number> {
-    const failed = { status: 'failed', finished_at_ms: finishedAtMs } as const;
-    const result = await this.#database.db
-      .updateTable('executions')
-      .set(failed)
-      .where('status', '=', 'running')
-      .executeTakeFirst();
-    return Number(result.numUpdatedRows);
+  async list(sandboxId: string, { limit, afterId }: ExecutionPage): Promise<readonly ExecutionSummary[]> {
+    const { db } = this.#database;
+    let query = db.selectFrom('executions').select(summaryColumns).where('sandbox_id', '=', sandboxId);
+    if (afterId !== undefined) {
+      const after = db.selectFrom('executions').where('id', '=', afterId).where('sandbox_id', '=', sandboxId);
+      query = query.where((row) =>
+        row.or([
+          row('started_at_ms', '<', after.select('started_at_ms')),
+          row.and([row('started_at_ms', '=', after.select('started_at_ms')), row('id', '<', afterId)]),
+        ]),
+      );
+    }
+    const rows = await query.orderBy('started_at_ms', 'desc').orderBy('id', 'desc').limit(limit).execute();
+    return rows.map(summaryOf);
   }
+
+  async running(): Promise<readonly NewExecution[]> {
+    const query = this.#database.db.selectFrom('executions').select(summaryColumns).where('status', '=', 'running');
+    return (await query.execute()).map(summaryOf);
+  }
+}
+
+const summaryColumns = [
+  'id',
+  'account_id',
+  'sandbox_id',
+  'status',
+  'exit_code',
+  'truncated',
+  'oom_killed',
+  'duration_ms',
+  'started_at_ms',
+  'finished_at_ms',
+] as const;
+
+function summaryOf(row: Pick<ExecutionsTable, (typeof summaryColumns)[number]>): ExecutionSummary {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    sandboxId: row.sandbox_id,
+    status: row.status,
+    exitCode: row.exit_code,
+    truncated: row.truncated !== 0,
+    oomKilled: row.oom_killed !== 0,
+    durationMs: row.duration_ms,
+    startedAtMs: row.started_at_ms,
+    finishedAtMs: row.finished_at_ms,
+  };
 }

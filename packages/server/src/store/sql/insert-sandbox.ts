@@ -16,7 +16,7 @@ export async function insertSandbox<Refusal>(
   if (earlier !== undefined) return { kind: 'replayed', sandbox: earlier };
   const open = await transaction
     .selectFrom('sandboxes')
-    .select(['status', 'ready_at_ms', 'price_micro_usd_per_hour'])
+    .select(['status', 'ready_at_ms', 'expires_at_ms', 'price_micro_usd_per_hour'])
     .where('account_id', '=', sandbox.accountId)
     .where('status', 'in', ['provisioning', 'running'])
     .execute();
@@ -52,6 +52,7 @@ async function insertRow(transaction: Transaction<Schema>, sandbox: NewSandbox):
       timeout_minutes: sandbox.timeoutMinutes,
       idempotency_key: sandbox.idempotencyKey,
       price_micro_usd_per_hour: sandbox.priceMicroUsdPerHour,
+      machine_id: null,
       created_at_ms: sql<number>`case when ${newest} >= ${wanted} then ${newest} + 1 else ${wanted} end`,
       ready_at_ms: null,
       expires_at_ms: null,

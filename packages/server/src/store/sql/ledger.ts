@@ -35,7 +35,7 @@ export class SqlLedger implements LedgerStore {
       spentMicroUsd: 0 - first.usage_micro_usd,
       addedMicroUsd: first.credit_micro_usd,
       runtimeMs: first.runtime_ms,
-      sandboxesCreated: first.sandboxes_created,
+      sandboxesCreated: first.sandboxes_created + first.forgotten,
     };
   }
 }
@@ -47,7 +47,8 @@ function selectFunds(db: Kysely<Schema>, accountId: string) {
     .leftJoin('sandboxes', (join) =>
       join.onRef('sandboxes.account_id', '=', 'accounts.id').on('sandboxes.status', '=', 'running'),
     )
-    .select(['accounts.balance_micro_usd', 'sandboxes.ready_at_ms', 'sandboxes.price_micro_usd_per_hour'])
+    .select(['accounts.balance_micro_usd', 'sandboxes.ready_at_ms', 'sandboxes.expires_at_ms'])
+    .select('sandboxes.price_micro_usd_per_hour')
     .where('accounts.id', '=', accountId);
 }
 
@@ -60,6 +61,11 @@ function selectSummary(db: Kysely<Schema>, accountId: string, sinceMs: number) {
       sumWhere('usage', 'amount_micro_usd').as('usage_micro_usd'),
       sumWhere('credit', 'amount_micro_usd').as('credit_micro_usd'),
       sumWhere('usage', 'runtime_ms').as('runtime_ms'),
+      // A record that retention removed was a sandbox all the same.
+      sql<number>`cast(count(case when sandbox_id is not null and not exists
+        (select 1 from sandboxes where sandboxes.id = ledger_entries.sandbox_id) then 1 end) as bigint)`.as(
+        'forgotten',
+      ),
     ]);
   const created = db
     .selectFrom('sandboxes')
@@ -69,7 +75,7 @@ function selectSummary(db: Kysely<Schema>, accountId: string, sinceMs: number) {
   return selectFunds(db, accountId)
     .innerJoin(entries.as('entries'), (join) => join.onTrue())
     .innerJoin(created.as('created'), (join) => join.onTrue())
-    .select(['usage_micro_usd', 'credit_micro_usd', 'entries.runtime_ms', 'sandboxes_created']);
+    .select(['usage_micro_usd', 'credit_micro_usd', 'entries.runtime_ms', 'sandboxes_created', 'entries.forgotten']);
 }
 
 /** A sum as a 64-bit integer, zero of nothing. */

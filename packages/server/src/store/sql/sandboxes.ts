@@ -1,14 +1,16 @@
 import type { SandboxStatus } from '@mayfly/contract';
 import { type Kysely, sql } from 'kysely';
-import type {
-  AdmissionFacts,
-  InsertOutcome,
-  ListPage,
-  NewSandbox,
-  SandboxChange,
-  SandboxGuard,
-  SandboxRecord,
-  SandboxStore,
+import type { SandboxCount } from '../../core/ports/metrics.ts';
+import {
+  type AdmissionFacts,
+  type InsertOutcome,
+  type ListPage,
+  type NewSandbox,
+  openStatuses,
+  type SandboxChange,
+  type SandboxGuard,
+  type SandboxRecord,
+  type SandboxStore,
 } from '../../core/ports/store/sandbox-store.ts';
 import type { Schema } from '../schema.ts';
 import type { Database } from './database.ts';
@@ -71,6 +73,15 @@ export class SqlSandboxes implements SandboxStore {
   async withStatus(statuses: readonly SandboxStatus[]): Promise<readonly SandboxRecord[]> {
     const query = this.#database.db.selectFrom('sandboxes').selectAll().where('status', 'in', statuses);
     return (await query.execute()).map(sandboxOf);
+  }
+
+  async countByStatus(): Promise<readonly SandboxCount[]> {
+    return await this.#database.db
+      .selectFrom('sandboxes')
+      .select(['status', 'size', sql<number>`cast(count(*) as bigint)`.as('count')])
+      .where('status', 'in', openStatuses)
+      .groupBy(['status', 'size'])
+      .execute();
   }
 
   async expired(nowMs: number): Promise<readonly SandboxRecord[]> {

@@ -4,6 +4,7 @@ import type { Database } from './database.ts';
 import { SqlExecutions } from './executions.ts';
 import { SqlLedger } from './ledger.ts';
 import { SqlPreviews } from './previews.ts';
+import { SqlRetention } from './retention.ts';
 import { SqlSandboxes } from './sandboxes.ts';
 
 /** The store over any engine that Kysely speaks to. */
@@ -13,6 +14,7 @@ export class SqlStore implements Store {
   readonly executions: SqlExecutions;
   readonly ledger: SqlLedger;
   readonly previews: SqlPreviews;
+  readonly retention: SqlRetention;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -22,6 +24,18 @@ export class SqlStore implements Store {
     this.executions = new SqlExecutions(database);
     this.ledger = new SqlLedger(database);
     this.previews = new SqlPreviews(database);
+    this.retention = new SqlRetention(database);
+  }
+
+  async belongsTo(dataFolderId: string): Promise<boolean> {
+    const { db } = this.#database;
+    await db
+      .insertInto('service_owner')
+      .values({ one: 1, data_folder_id: dataFolderId })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const owner = await db.selectFrom('service_owner').select('data_folder_id').executeTakeFirst();
+    return owner?.data_folder_id === dataFolderId;
   }
 
   close(): Promise<void> {

@@ -2,12 +2,14 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import type { Store } from '../../core/ports/store/store.ts';
 import { account } from './fixtures.ts';
 import { describeAccounts } from './suite/accounts.ts';
+import { describeAdvances } from './suite/advances.ts';
 import { describeBalanceProperty } from './suite/balance-property.ts';
 import { describeCharges } from './suite/charges.ts';
 import { describeCreates } from './suite/creates.ts';
 import { describeExecutions } from './suite/executions.ts';
 import { describeLedger } from './suite/ledger.ts';
 import { describePreviews } from './suite/previews.ts';
+import { describeRetention } from './suite/retention.ts';
 import { describeSandboxes } from './suite/sandboxes.ts';
 
 /** What every engine's store does. `open` gives an empty one each time. */
@@ -30,6 +32,9 @@ export function describeStore(engine: string, open: () => Promise<Store>): void 
     describe('sandboxes', () => {
       describeSandboxes(opened);
     });
+    describe('advances', () => {
+      describeAdvances(opened);
+    });
     describe('charges', () => {
       describeCharges(opened);
     });
@@ -44,6 +49,9 @@ export function describeStore(engine: string, open: () => Promise<Store>): void 
     });
     describe('executions', () => {
       describeExecutions(opened);
+    });
+    describe('retention', () => {
+      describeRetention(opened);
     });
   });
 }

@@ -1,6 +1,8 @@
 /** A sandbox that runs up cost now. */
 export interface RunningSandbox {
   readonly readyAtMs: number;
+  /** Nothing is charged past it. */
+  readonly expiresAtMs: number;
   readonly priceMicroUsdPerHour: number;
 }
 

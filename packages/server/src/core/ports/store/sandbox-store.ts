@@ -1,5 +1,9 @@
 import type { SandboxStatus, SizeName } from '@mayfly/contract';
+import type { SandboxCount } from '../metrics.ts';
 import type { AccountFunds } from './ledger-store.ts';
+
+/** The statuses of sandboxes that are not over. */
+export const openStatuses = ['provisioning', 'running', 'deleting'] as const satisfies readonly SandboxStatus[];
 
 /** A sandbox as it is kept. Times are unix milliseconds. */
 export interface SandboxRecord {
@@ -13,6 +17,8 @@ export interface SandboxRecord {
   readonly idempotencyKey: string | null;
   /** Copied at its creation, in millionths of a dollar. */
   readonly priceMicroUsdPerHour: number;
+  /** The machine that serves it, once it is ready. */
+  readonly machineId: string | null;
   /** Unique within the account: it is the cursor of the list. */
   readonly createdAtMs: number;
   readonly readyAtMs: number | null;
@@ -44,6 +50,7 @@ export interface SandboxChange {
   readonly status: SandboxStatus;
   readonly statusReason?: string | null;
   readonly timeoutMinutes?: number;
+  readonly machineId?: string;
   readonly readyAtMs?: number;
   readonly expiresAtMs?: number;
   readonly deletedAtMs?: number;
@@ -95,6 +102,8 @@ export interface SandboxStore {
   /** As it is kept now, whoever owns it. */
   read(id: string): Promise<SandboxRecord | undefined>;
   withStatus(statuses: readonly SandboxStatus[]): Promise<readonly SandboxRecord[]>;
+  /** Those that are not over, of every account, by status and size; what there is none of is left out. */
+  countByStatus(): Promise<readonly SandboxCount[]>;
   /** Running ones whose time is up. */
   expired(nowMs: number): Promise<readonly SandboxRecord[]>;
 }

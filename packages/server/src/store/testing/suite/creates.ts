@@ -22,6 +22,7 @@ export function describeCreates(opened: OpenedStore): void {
         ...newSandbox('sbx_a', { name: 'grüße 🦋' }),
         status: 'provisioning',
         statusReason: null,
+        machineId: null,
         readyAtMs: null,
         expiresAtMs: null,
         deletedAtMs: null,
@@ -97,7 +98,7 @@ export function describeCreates(opened: OpenedStore): void {
     expect(refused).toEqual({ kind: 'refused', refusal: { status: 402 } });
     expect(seen).toEqual({
       settledMicroUsd: 99_000_000,
-      running: [{ readyAtMs: running.readyAtMs, priceMicroUsdPerHour: 70_000 }],
+      running: [{ readyAtMs: running.readyAtMs, expiresAtMs: 2e12, priceMicroUsdPerHour: 70_000 }],
       openSandboxes: 2,
     });
     expect(await opened().sandboxes.read('sbx_e')).toBeUndefined();

@@ -3,6 +3,9 @@ import { account, insert, type OpenedStore } from '../fixtures.ts';
 
 const execution = { id: 'exec_a', accountId: account.id, sandboxId: 'sbx_a', startedAtMs: 3 };
 
+const nothing = Buffer.alloc(0);
+const ended = { exitCode: 0, truncated: false, oomKilled: false, durationMs: 4, stdout: nothing, stderr: nothing };
+
 export function describeExecutions(opened: OpenedStore): void {
   test('an execution ends once, with its output as bytes', async () => {
     await insert(opened(), 'sbx_a');
@@ -11,7 +14,7 @@ export function describeExecutions(opened: OpenedStore): void {
     const running = await executions.find(account.id, 'exec_a');
     expect(running).toMatchObject({ ...execution, status: 'running', exitCode: null, finishedAtMs: null });
     expect(running?.stdout).toHaveLength(0);
-    const end = { exitCode: 0, truncated: true, durationMs: 4, finishedAtMs: 7 } as const;
+    const end = { exitCode: 0, truncated: true, oomKilled: true, durationMs: 4, finishedAtMs: 7 } as const;
     const output = { stdout: Buffer.from([0, 255, 128]), stderr: Buffer.alloc(0) };
     await executions.finish('exec_a', { status: 'completed', ...end, ...output });
     await executions.finish('exec_a', { status: 'failed', ...end, ...output });
@@ -26,19 +29,45 @@ export function describeExecutions(opened: OpenedStore): void {
     await insert(opened(), 'sbx_a');
     await opened().executions.insert(execution);
     const stdout = Buffer.from(Array.from({ length: 1_048_576 }, (_, index) => (index * 7) % 256));
-    const end = { exitCode: 0, truncated: false, durationMs: 4, finishedAtMs: 7, stderr: stdout } as const;
+    const end = {
+      exitCode: 0,
+      truncated: false,
+      oomKilled: false,
+      durationMs: 4,
+      finishedAtMs: 7,
+      stderr: stdout,
+    } as const;
     await opened().executions.finish('exec_a', { status: 'completed', ...end, stdout });
     const kept = await opened().executions.find(account.id, 'exec_a');
     expect(Buffer.compare(kept?.stdout ?? Buffer.alloc(0), stdout)).toBe(0);
     expect(Buffer.compare(kept?.stderr ?? Buffer.alloc(0), stdout)).toBe(0);
   });
 
-  test('executions that a crash left running end failed', async () => {
+  test('what has not ended is found', async () => {
     await insert(opened(), 'sbx_a');
-    await opened().executions.insert(execution);
-    expect(await opened().executions.failRunning(9)).toBe(1);
-    expect(await opened().executions.failRunning(9)).toBe(0);
-    const kept = await opened().executions.find(account.id, 'exec_a');
-    expect(kept).toMatchObject({ status: 'failed', exitCode: null, finishedAtMs: 9 });
+    const { executions } = opened();
+    await executions.insert(execution);
+    await executions.insert({ ...execution, id: 'exec_b' });
+    await executions.finish('exec_b', { status: 'completed', ...ended, finishedAtMs: 7 });
+    expect((await executions.running()).map(({ id }) => id)).toEqual(['exec_a']);
+  });
+
+  test('pages of a sandbox, newest first, neither skip nor repeat when several began at once', async () => {
+    await insert(opened(), 'sbx_a');
+    await insert(opened(), 'sbx_b');
+    const { executions } = opened();
+    const ids = Array.from({ length: 9 }, (_, index) => `exec_${index}`);
+    for (const [at, id] of ids.entries())
+      await executions.insert({ ...execution, id, startedAtMs: Math.floor(at / 3) });
+    await executions.insert({ ...execution, id: 'exec_other', sandboxId: 'sbx_b' });
+    const seen: string[] = [];
+    for (let afterId: string | undefined; ; ) {
+      const page = await executions.list('sbx_a', { limit: 2, afterId });
+      seen.push(...page.map(({ id }) => id));
+      afterId = page.at(-1)?.id;
+      if (afterId === undefined) break;
+    }
+    expect(seen).toEqual(ids.toReversed());
+    expect(await executions.list('sbx_a', { limit: 2, afterId: 'exec_other' })).toEqual([]);
   });
 }

@@ -46,7 +46,7 @@ export function describeLedger(opened: OpenedStore): void {
     await ledger.addCredit({ id: 'c2', accountId: account.id, amountMicroUsd: -20, createdAtMs: 1500, note: '' });
     expect(await ledger.summary(account.id, 1000)).toEqual({
       settledMicroUsd: 100_000_000 + 480 - 111,
-      running: [{ readyAtMs: running.readyAtMs, priceMicroUsdPerHour: 200_000 }],
+      running: [{ readyAtMs: running.readyAtMs, expiresAtMs: 2e12, priceMicroUsdPerHour: 200_000 }],
       spentMicroUsd: 110,
       addedMicroUsd: 480,
       runtimeMs: 550,

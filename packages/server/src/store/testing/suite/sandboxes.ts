@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { account, changed, insert, insertRunning, type OpenedStore } from '../fixtures.ts';
+import { account, changed, insert, insertRunning, newAccount, type OpenedStore } from '../fixtures.ts';
 
 export function describeSandboxes(opened: OpenedStore): void {
   test('a change is written only from the status it was decided for', async () => {
@@ -36,6 +36,19 @@ export function describeSandboxes(opened: OpenedStore): void {
       ),
     );
     expect(written.filter((sandbox) => sandbox !== undefined)).toHaveLength(1);
+  });
+
+  test('what is not over is counted by status and size, over all accounts', async () => {
+    const { sandboxes } = opened();
+    expect(await sandboxes.countByStatus()).toEqual([]);
+    await opened().accounts.create(newAccount('2'));
+    await insertRunning(opened(), 'sbx_a');
+    await insertRunning(opened(), 'sbx_b', { accountId: 'acct_2' });
+    await insert(opened(), 'sbx_c', { size: 'large' });
+    await changed(opened(), await insert(opened(), 'sbx_d'), { status: 'deleting' });
+    await changed(opened(), await insert(opened(), 'sbx_e'), { status: 'failed' });
+    const counts = (await sandboxes.countByStatus()).map(({ status, size, count }) => `${status} ${size} ${count}`);
+    expect(counts.toSorted()).toEqual(['deleting small 1', 'provisioning large 1', 'running small 2']);
   });
 
   test('what is expired, what has a status, what a list leaves out', async () => {

@@ -23,8 +23,8 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
       values ('acct_1', 'Ä@localhost', 0, 100000000, 7), ('acct_2', 'b@localhost', 1, 0, 8)`.execute(db);
     await sql`insert into api_keys (id, account_id, hash, prefix, created_at_ms)
       values ('key_1', 'acct_1', 'hash', 'mf_', 7)`.execute(db);
-    await sql`insert into sandboxes (id, account_id, size, status, timeout_minutes, created_at_ms, ready_at_ms)
-      values ('sbx_1', 'acct_1', 'large', 'running', 15, 1790000000000, 1790000000001)`.execute(db);
+    await sql`insert into sandboxes (id, account_id, size, status, timeout_minutes, created_at_ms, ready_at_ms, expires_at_ms)
+      values ('sbx_1', 'acct_1', 'large', 'running', 15, 1790000000000, 1790000000001, 1790000900001)`.execute(db);
 
     const store = await open();
     expect(await store.accounts.findByKeyHash('hash')).toMatchObject({ account: { id: 'acct_1', limits: {} } });
@@ -33,7 +33,7 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
     expect(await store.ledger.summary('acct_1', 7)).toMatchObject({
       settledMicroUsd: 100_000_000,
       addedMicroUsd: 100_000_000,
-      running: [{ readyAtMs: 1790000000001, priceMicroUsdPerHour: 200_000 }],
+      running: [{ readyAtMs: 1790000000001, expiresAtMs: 1790000900001, priceMicroUsdPerHour: 200_000 }],
     });
     expect(await store.ledger.summary('acct_2', 0)).toMatchObject({ settledMicroUsd: 0, addedMicroUsd: 0 });
     expect((await store.sandboxes.read('sbx_1'))?.priceMicroUsdPerHour).toBe(200_000);

@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Logger, pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StubDriver } from '../core/testing/stub-driver.ts';
+import { resultOf, StubConnector } from '../core/testing/stub-guest.ts';
+import { readConfig } from './config.ts';
+import { type Service, startService } from './service.ts';
+
+const log: Logger = pino({ level: 'silent' });
+const key = 'chosen-by-operator';
+const headers = { authorization: `Bearer ${key}` };
+let folder: string;
+let driver: StubDriver;
+let connector: StubConnector;
+let service: Service;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mayfly-recovery-'));
+  driver = new StubDriver();
+  connector = new StubConnector();
+  service = await start();
+});
+afterEach(async () => {
+  await service.stop('destroy');
+  rmSync(folder, { recursive: true });
+});
+
+const start = (): Promise<Service> => {
+  const config = readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', MAYFLY_BOOTSTRAP_API_KEY: key });
+  return startService({ config, openDriver: async () => driver, connector, log });
+};
+const call = async (method: string, path: string, body?: object) => {
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const response = await fetch(`${service.url}/v1${path}`, { method, headers, ...sent });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+};
+const poolFull = async () => {
+  await expect.poll(() => service.core.pool.readyCount('small')).toBe(1);
+};
+/** A sandbox, once the pool has settled. */
+const create = async () => {
+  const { id } = (await call('POST', '/sandboxes')).body;
+  await poolFull();
+  return String(id);
+};
+
+test('the pool is filled at start; a create takes the machine that waits, and it is replaced', async () => {
+  await poolFull();
+  const pooled = driver.newest;
+  expect([pooled.id, pooled.paused]).toEqual([expect.stringMatching(/^pool_/), true]);
+  const id = await create();
+  expect([pooled.paused, connector.identities.at(-1)?.hostname]).toEqual([false, id.replace('_', '-')]);
+  await poolFull();
+  expect(driver.machines).toHaveLength(2);
+});
+
+test('a pooled machine that turns out to be dead does not fail the create', async () => {
+  await poolFull();
+  driver.newest.resumeError = new Error('the monitor is gone');
+  expect((await call('POST', '/sandboxes')).status).toBe(201);
+});
+
+test('a sandbox on a pooled machine is taken over after a restart; what waited in the pool is not', async () => {
+  await poolFull();
+  const id = await create();
+  await service.stop();
+  service = await start();
+  expect((await call('GET', `/sandboxes/${id}`)).body.status).toBe('running');
+  expect((await call('POST', `/sandboxes/${id}/exec`, { command: 'ls' })).status).toBe(200);
+});
+
+test('a command that went on during a restart ends completed, with its whole output', async () => {
+  const id = await create();
+  const started = Promise.withResolvers<void>();
+  connector.command = () => {
+    started.resolve();
+    return new Promise(() => {});
+  };
+  const exec = call('POST', `/sandboxes/${id}/exec`, { command: 'long' }).catch(() => undefined);
+  await started.promise;
+  service.core.machines.leaveAll();
+  await exec;
+  await service.stop();
+  connector.resumed = async () => resultOf({ stdout: Buffer.from('all of it\n') });
+  service = await start();
+  const list = (await call('GET', `/sandboxes/${id}/executions`)).body as { data: { id: string }[] };
+  const ended = async () => (await call('GET', `/executions/${list.data[0]?.id}`)).body;
+  await expect.poll(async () => (await ended()).status).toBe('completed');
+  expect(await ended()).toMatchObject({ stdout: 'all of it\n', exit_code: 0 });
+  await expect.poll(() => connector.forgotten).toContain(list.data[0]?.id);
+});
+
+test('a command whose machine does not know it any more ends failed', async () => {
+  const id = await create();
+  connector.command = () => new Promise(() => {});
+  void call('POST', `/sandboxes/${id}/exec`, { command: 'long' }).catch(() => undefined);
+  await expect.poll(async () => (await service.core.store.executions.running()).length).toBe(1);
+  service.core.machines.leaveAll();
+  await service.stop();
+  service = await start();
+  await expect.poll(async () => (await service.core.store.executions.running()).length).toBe(0);
+});
+
+test('a connection that is lost during a command is made anew and the result picked up', async () => {
+  const id = await create();
+  connector.command = async () => {
+    connector.resumed = async () => resultOf({ stdout: Buffer.from('picked up\n') });
+    connector.disconnect();
+    return await new Promise<never>(() => {});
+  };
+  const { status, body } = await call('POST', `/sandboxes/${id}/exec`, { command: 'long' });
+  expect([status, body.stdout]).toEqual([200, 'picked up\n']);
+});
+
+test('a machine that will not go is tried again until it does', async () => {
+  const id = await create();
+  const machine = driver.machines.find((made) => !made.paused);
+  let tries = 0;
+  if (machine) {
+    machine.beforeDestroyed = async () => {
+      tries += 1;
+      if (tries < 3) throw new Error('busy');
+    };
+  }
+  expect((await call('DELETE', `/sandboxes/${id}`)).status).toBe(202);
+  await expect
+    .poll(async () => (await call('GET', `/sandboxes/${id}`)).body.status, { timeout: 10_000 })
+    .toBe('deleted');
+  expect(tries).toBe(3);
+});

@@ -1,0 +1,41 @@
+import type { SizeName } from '@mayfly/contract';
+import { withDeadline } from '../background/deadline.ts';
+import type { Core } from '../context.ts';
+import type { LiveMachine } from '../machines/live-machine.ts';
+import { restore } from './restore.ts';
+
+const warmUpMs = 30_000;
+
+type Parts = Pick<Core, 'driver' | 'machines' | 'restores' | 'ids' | 'deadlines' | 'background' | 'metrics'>;
+
+/** A machine that is nobody's yet: restored, its agent attached, what a first command needs already touched, and paused. */
+export async function makePooledMachine(core: Parts, size: SizeName, signal: AbortSignal): Promise<LiveMachine> {
+  const id = core.ids.next('pool');
+  const launching = restore(core, { id, size, signal }, 'pool');
+  const machine = await withDeadline('the launch', core.deadlines.launchMs, launching, (late) => {
+    core.background.track(late.destroy()).catch(() => {});
+  });
+  const live = core.machines.live(machine);
+  // A stop does not wait for the warm-up.
+  const end = () => void live.destroy().catch(() => {});
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    signal.throwIfAborted();
+    await warmUp(live, id);
+    await machine.pause();
+    return live;
+  } catch (error) {
+    await live.destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
+/** Runs a command that does nothing: under emulation the first one costs several times the next. */
+async function warmUp(live: LiveMachine, id: string): Promise<void> {
+  const agent = await live.agent();
+  const request = { id: `exec_${id}`, command: 'true', cwd: '/', env: {}, timeoutMs: warmUpMs, captureBytes: 1_024 };
+  await live.whileAlive(agent.execute(request));
+  await agent.forgetExecution(request.id);
+}

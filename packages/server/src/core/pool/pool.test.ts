@@ -1,0 +1,94 @@
+import type { SizeName } from '@mayfly/contract';
+import { expect, test } from 'vitest';
+import { LiveMachine } from '../machines/live-machine.ts';
+import { noMetrics } from '../ports/metrics.ts';
+import { StubMachine } from '../testing/stub-driver.ts';
+import { StubConnector } from '../testing/stub-guest.ts';
+import { Pool, type PoolTargets } from './pool.ts';
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A pool whose machines are stubs; `made` are all that it ever made. */
+function stubPool(targets: PoolTargets, more: { hasRoom?: () => boolean } = {}) {
+  const made: StubMachine[] = [];
+  const state = { makingAtOnce: 0, mostAtOnce: 0, fail: false };
+  const make = async (size: SizeName) => {
+    state.makingAtOnce += 1;
+    state.mostAtOnce = Math.max(state.mostAtOnce, state.makingAtOnce);
+    await new Promise(setImmediate);
+    state.makingAtOnce -= 1;
+    if (state.fail) throw new Error('no');
+    const machine = new StubMachine({ id: `pool_${made.length}`, size });
+    made.push(machine);
+    return new LiveMachine(machine, new StubConnector(), 1_000);
+  };
+  const pool = new Pool({ targets, make, hasRoom: more.hasRoom ?? (() => true), log, metrics: noMetrics });
+  return { pool, made, state };
+}
+
+const full = async (pool: Pool, size: SizeName, count: number) =>
+  await expect.poll(() => pool.readyCount(size)).toBe(count);
+
+test('fills itself once started, never beyond what it should have', async () => {
+  const { pool, made, state } = stubPool({ small: 2, large: 1 });
+  expect(pool.claim('small')).toBeUndefined();
+  expect(made).toHaveLength(0);
+  pool.start();
+  await full(pool, 'small', 2);
+  await full(pool, 'large', 1);
+  expect([made.length, state.mostAtOnce, pool.claim('medium')]).toEqual([3, 3, undefined]);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('twenty claims at once get each machine once; it is full again and made no more than were taken', async () => {
+  const { pool, made } = stubPool({ small: 1 });
+  pool.start();
+  await full(pool, 'small', 1);
+  const claimed = Array.from({ length: 20 }, () => pool.claim('small')).filter((machine) => machine !== undefined);
+  expect(claimed).toHaveLength(1);
+  await full(pool, 'small', 1);
+  expect(made).toHaveLength(2);
+  expect(pool.claim('small')).not.toBe(claimed[0]);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('a machine that dies while it waits is replaced and never given out', async () => {
+  const { pool, made } = stubPool({ small: 1 });
+  pool.start();
+  await full(pool, 'small', 1);
+  made[0]?.die('killed');
+  await expect.poll(() => made.length).toBe(2);
+  await full(pool, 'small', 1);
+  expect(pool.claim('small')?.machine.id).toBe('pool_1');
+  expect(made[0]?.destroyed).toBe(true);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('waits for room on the host instead of taking it', async () => {
+  let room = false;
+  const { pool, made } = stubPool({ small: 1 }, { hasRoom: () => room });
+  pool.start();
+  await new Promise(setImmediate);
+  expect(made).toHaveLength(0);
+  room = true;
+  await expect.poll(() => pool.readyCount('small'), { timeout: 5_000 }).toBe(1);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('gives up idle machines for somebody’s sandbox, largest first', async () => {
+  const { pool, made } = stubPool({ small: 1, large: 1 });
+  pool.start();
+  await full(pool, 'small', 1);
+  await full(pool, 'large', 1);
+  pool.giveUp(1);
+  await expect.poll(() => made.filter(({ destroyed }) => destroyed).map(({ size }) => size)).toEqual(['large']);
+  await pool[Symbol.asyncDispose]();
+});
+
+test('a stop ends what waits, also what was being made', async () => {
+  const { pool, made } = stubPool({ small: 3 });
+  pool.start();
+  await pool[Symbol.asyncDispose]();
+  expect(made.every(({ destroyed }) => destroyed)).toBe(true);
+  expect(pool.claim('small')).toBeUndefined();
+});

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { account, insert, type OpenedStore } from '../fixtures.ts';
+
+const nothing = Buffer.alloc(0);
+const end = { status: 'completed', exitCode: 0, truncated: false, oomKilled: false, durationMs: 1 } as const;
+const output = { stdout: nothing, stderr: nothing };
+
+export function describeRetention(opened: OpenedStore): void {
+  test('old records go a few at a time; what lives and the ledger stay', async () => {
+    const { sandboxes, executions, retention, ledger } = opened();
+    for (const id of ['sbx_old', 'sbx_live']) {
+      await insert(opened(), id, { createdAtMs: 1_000 });
+      for (const number of [1, 2, 3]) {
+        const execution = `exec_${id.slice(4)}${number}`;
+        await executions.insert({ id: execution, accountId: account.id, sandboxId: id, startedAtMs: 1_000 });
+        if (id === 'sbx_old') await executions.finish(execution, { ...end, ...output, finishedAtMs: 2_000 });
+      }
+    }
+    const ready = { status: 'running', readyAtMs: 1_000, expiresAtMs: 9_000 } as const;
+    await sandboxes.change({ id: 'sbx_old', status: 'provisioning', expiresAtMs: null }, ready);
+    const charge = { amountMicroUsd: 5, runtimeMs: 7, atMs: 2_000 };
+    const deleted = { status: 'deleted', deletedAtMs: 2_000, charge } as const;
+    await sandboxes.change({ id: 'sbx_old', status: 'running', expiresAtMs: 9_000 }, deleted);
+    const before = await ledger.summary(account.id, 0);
+
+    expect(await retention.removeSandboxes(5_000, 10)).toBe(0);
+    expect(await retention.removeExecutions(2_000, 10)).toBe(0);
+    expect(await retention.removeExecutions(2_001, 2)).toBe(2);
+    expect(await retention.removeExecutions(2_001, 2)).toBe(1);
+    expect(await retention.removeSandboxes(1_000, 10)).toBe(0);
+    expect(await retention.removeSandboxes(5_000, 10)).toBe(1);
+    expect(await sandboxes.read('sbx_old')).toBeUndefined();
+    expect(await sandboxes.read('sbx_live')).toBeDefined();
+    expect(await executions.running()).toHaveLength(3);
+    expect(await ledger.summary(account.id, 0)).toEqual(before);
+  });
+
+  test('a database belongs to the data folder that came first', async () => {
+    expect(await opened().belongsTo('first')).toBe(true);
+    expect(await opened().belongsTo('second')).toBe(false);
+    expect(await opened().belongsTo('first')).toBe(true);
+  });
+}

@@ -1,0 +1,75 @@
+import { DatabaseSync } from 'node:sqlite';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** The service's database, read beside it. */
+export interface AuditedDatabase {
+  rows(sql: string): Promise<readonly Row[]>;
+}
+
+/** A SQLite file. */
+export const sqliteFile = (path: string): AuditedDatabase => ({
+  rows: async (sql) => {
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    try {
+      return database.prepare(sql).all();
+    } finally {
+      database.close();
+    }
+  },
+});
+
+/** A sandbox as the database has it. */
+export interface SandboxRow {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly statusReason: string | null;
+  readonly idempotencyKey: string | null;
+  readonly machineId: string | null;
+  readonly priceMicroUsdPerHour: number;
+  readonly readyAtMs: number | null;
+  readonly expiresAtMs: number | null;
+  readonly deletedAtMs: number | null;
+}
+
+/** An entry of the ledger. */
+export interface LedgerRow {
+  readonly kind: string;
+  readonly amountMicroUsd: number;
+  readonly sandboxId: string | null;
+  readonly runtimeMs: number;
+  readonly atMs: number;
+}
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value));
+
+export const readSandboxes = async (database: AuditedDatabase): Promise<SandboxRow[]> =>
+  (await database.rows('select * from sandboxes')).map((row) => ({
+    id: String(row.id),
+    name: String(row.name),
+    status: String(row.status),
+    statusReason: textOrNull(row.status_reason),
+    idempotencyKey: textOrNull(row.idempotency_key),
+    machineId: textOrNull(row.machine_id),
+    priceMicroUsdPerHour: Number(row.price_micro_usd_per_hour),
+    readyAtMs: numberOrNull(row.ready_at_ms),
+    expiresAtMs: numberOrNull(row.expires_at_ms),
+    deletedAtMs: numberOrNull(row.deleted_at_ms),
+  }));
+
+export const readLedger = async (database: AuditedDatabase): Promise<LedgerRow[]> =>
+  (await database.rows('select * from ledger_entries')).map((row) => ({
+    kind: String(row.kind),
+    amountMicroUsd: Number(row.amount_micro_usd),
+    sandboxId: textOrNull(row.sandbox_id),
+    runtimeMs: Number(row.runtime_ms),
+    atMs: Number(row.created_at_ms),
+  }));
+
+/** The one number that a query gives. */
+export const readNumber = async (database: AuditedDatabase, sql: string): Promise<number> => {
+  const [row] = await database.rows(sql);
+  return Number(Object.values(row ?? {})[0]);
+};
