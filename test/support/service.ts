@@ -10,6 +10,7 @@ import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
 import type { Target } from './http.ts';
 import { type PreparedHost, preparedHost } from './prepared.ts';
 import { machineProcesses } from './processes.ts';
+import { openTestDatabase } from './test-database.ts';
 
 /** A whole service on real machines, with a data folder and a port of its own. */
 export interface TestService extends Target {
@@ -35,6 +36,7 @@ export const startTestService = async (settings: Record<string, string> = roomyW
   const { engine, templates, tools } = preparedHost();
   const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
   const key = 'mf_test_key_of_the_first_account';
+  const database = await openTestDatabase();
   const config = readConfig({
     MAYFLY_PORT: '0',
     MAYFLY_DATA_DIR: dataDir,
@@ -42,6 +44,7 @@ export const startTestService = async (settings: Record<string, string> = roomyW
     MAYFLY_LOG_LEVEL: 'warn',
     // Suites count machines; those that are about the pool ask for one.
     MAYFLY_POOL: 'none',
+    ...database.settings,
     ...settings,
   });
   const log = openLog(config);
@@ -56,6 +59,7 @@ export const startTestService = async (settings: Record<string, string> = roomyW
     machineProcesses: () => machineProcesses(dataDir),
     stop: async () => {
       await service.stop('destroy');
+      await database.remove();
       const left = await machineProcesses(dataDir);
       await rm(dataDir, { recursive: true, force: true });
       if (left.length > 0) throw new Error(`left behind: ${left.map((argv) => argv.join(' ')).join('\n')}`);
