@@ -4,7 +4,14 @@ import type { FirstAccount } from './bootstrap-account.ts';
 export function greeting(url: string, firstAccount: FirstAccount | undefined): string {
   const key = firstAccount?.generatedKey;
   const shownKey = key ?? '$MAYFLY_API_KEY';
-  const lines = ['', 'Mayfly is ready.', '', `  API      ${url}/v1`, `  Health   ${url}/healthz`];
+  const lines = [
+    '',
+    'Mayfly is ready.',
+    '',
+    `  API      ${url}/v1`,
+    `  Docs     ${url}/docs`,
+    `  Health   ${url}/healthz`,
+  ];
   if (firstAccount !== undefined) lines.push(`  Account  ${firstAccount.email}`);
   if (key !== undefined) lines.push(`  API key  ${key}   (shown only this once: keep it)`);
   lines.push(
@@ -15,7 +22,7 @@ export function greeting(url: string, firstAccount: FirstAccount | undefined): s
     `  curl -s -X POST ${url}/v1/sandboxes/SANDBOX_ID/exec -H "Authorization: Bearer ${shownKey}" \\`,
     `    -d '{"command": "uname -a"}'`,
     '',
-    'Ctrl-C stops it.',
+    'More accounts and keys: npx mayfly admin --help. Ctrl-C stops it.',
     '',
     '',
   );
