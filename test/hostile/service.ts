@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Target } from '../support/http.ts';
 import { type PreparedHost, preparedHost } from '../support/prepared.ts';
+import { roomyWindows } from '../support/service.ts';
 
 /** The service as a process that can be watched from outside. */
 export class WatchedService implements Target {
@@ -24,6 +25,7 @@ export class WatchedService implements Target {
     const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
     const key = 'mf_test_key_of_the_first_account';
     const env = {
+      ...roomyWindows,
       MAYFLY_DATA_DIR: dataDir,
       MAYFLY_PORT: '0',
       MAYFLY_BOOTSTRAP_API_KEY: key,
