@@ -16,7 +16,7 @@ export interface ClientParts {
   readonly wants: number;
 }
 
-const workload = { command: 40, file: 25, both: 10, read: 8, extend: 7, remove: 10 } as const;
+const workload = { command: 40, file: 25, both: 15, read: 8, extend: 7, remove: 5 } as const;
 
 /** One user of the service: makes sandboxes, works in them and throws them away, and remembers what it was promised. */
 export class Client {
@@ -29,13 +29,18 @@ export class Client {
     this.#parts = parts;
   }
 
+  /** Whether it has something to lose. */
+  get hasSandbox(): boolean {
+    return this.#sandboxes.length > 0;
+  }
+
   /** Works until it is told to end. */
   async run(isEnded: () => boolean): Promise<void> {
     const { random } = this.#parts;
     this.#isEnded = isEnded;
     while (!isEnded()) {
       const sandboxId = random.pick(this.#sandboxes);
-      const wantsMore = this.#sandboxes.length < this.#parts.wants && random.next() < 0.2;
+      const wantsMore = this.#sandboxes.length < this.#parts.wants && random.next() < 0.1;
       if (sandboxId === undefined || wantsMore) await this.#create();
       else await this.#work(sandboxId);
       await pause(random.between(0, 150));

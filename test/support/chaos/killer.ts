@@ -31,9 +31,9 @@ export class Killer {
   /** Goes on until it is told to end; everything it stopped is started again then. */
   async run(isEnded: () => boolean): Promise<void> {
     const { random, postgres } = this.#parts;
-    const weights = { service: 35, twice: 10, machine: 35, database: postgres === undefined ? 0 : 40 };
+    const weights = { service: 30, twice: 8, machine: 30, database: postgres === undefined ? 0 : 40 };
     while (!isEnded()) {
-      await pause(random.between(500, 7_000));
+      await pause(random.between(1_000, 7_000));
       if (isEnded()) return;
       switch (random.weighted(weights)) {
         case 'service':

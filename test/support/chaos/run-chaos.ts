@@ -30,7 +30,7 @@ export interface ChaosReport {
   readonly trace: Trace;
 }
 
-const clients = 4;
+const clientCount = 4;
 const sandboxesPerClient = 2;
 const pooled = 1;
 const quietMs = 60_000;
@@ -42,17 +42,18 @@ export const runChaos = async (options: ChaosOptions): Promise<ChaosReport> => {
   const { seed, seconds, service, database } = options;
   const [trace, acknowledged, random] = [new Trace(), new Acknowledged(), new Random(seed)];
   const api = new Api(service, trace, acknowledged.problems);
-  const untilMs = performance.now() + seconds * 1_000;
-  const isOver = () => performance.now() >= untilMs;
   const killer = new Killer({ ...options, random: random.fork(), api, trace, problems: acknowledged.problems });
   let isKilling = true;
-  const work = Array.from({ length: clients }, (_, index) => {
+  const clients = Array.from({ length: clientCount }, (_, index) => {
     const parts = { name: `${index}`, random: random.fork(), api, acknowledged, trace, wants: sandboxesPerClient };
-    return new Client(parts).run(() => !isKilling);
+    return new Client(parts);
   });
+  const work = clients.map((client) => client.run(() => !isKilling));
   const watching = watchQuota(database, () => !isKilling);
   try {
-    await killer.run(isOver);
+    await waitUntil(() => clients.every(({ hasSandbox }) => hasSandbox), quietMs);
+    const untilMs = performance.now() + seconds * 1_000;
+    await killer.run(() => performance.now() >= untilMs);
   } finally {
     isKilling = false;
     await Promise.all(work);

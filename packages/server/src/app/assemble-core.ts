@@ -78,7 +78,7 @@ export function assembleCore(parts: CoreParts, accepting: () => boolean): Core {
 }
 
 function withCachedKeys(store: Store, clock: Clock): Store {
-  const { sandboxes, executions, ledger, previews, retention } = store;
+  const { sandboxes, executions, ledger, previews, retention, owner } = store;
   return {
     accounts: cachedAccounts(store.accounts, clock),
     sandboxes,
@@ -86,7 +86,7 @@ function withCachedKeys(store: Store, clock: Clock): Store {
     ledger,
     previews,
     retention,
-    belongsTo: (dataFolderId) => store.belongsTo(dataFolderId),
+    owner,
     close: () => store.close(),
   };
 }

@@ -13,7 +13,7 @@ export async function openConfiguredStore(
   log: Log,
 ): Promise<Store> {
   const store = await open(databaseUrl ?? folder.databasePath, log);
-  if (await store.belongsTo(folder.id)) return store;
+  if (await store.owner.belongsTo(folder.id)) return store;
   await store.close();
   throw new StartError(
     'The database belongs to the service of another data folder, whose machines its records speak of. Set MAYFLY_DATA_DIR to that folder, or MAYFLY_DATABASE_URL to a database of its own.',

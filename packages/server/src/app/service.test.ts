@@ -108,9 +108,9 @@ test('what a crash left unfinished is failed after the next start, and its idemp
 
   const service = await start();
   const get = async (path: string) => asJson(await fetch(`${service.url}/v1/${path}`, { headers }));
-  const failed = { status: 'failed', status_reason: 'machine_died: the service was restarted' };
-  expect(await get('sandboxes/sbx_new')).toMatchObject(failed);
-  expect(await get('sandboxes/sbx_run')).toMatchObject(failed);
+  const failed = (why: string) => ({ status: 'failed', status_reason: `${why}: the service was restarted` });
+  expect(await get('sandboxes/sbx_new')).toMatchObject(failed('provisioning_failed'));
+  expect(await get('sandboxes/sbx_run')).toMatchObject(failed('machine_died'));
   expect(await get('executions/exec_run')).toMatchObject({ status: 'failed', exit_code: null });
   expect((await fetch(`${service.url}/v1/sandboxes`, { method: 'POST', headers })).status).toBe(201);
   await service.stop();

@@ -63,6 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyOwned(core) : leaveOwned(core)));
   acquired.use(core.teardowns);
   acquired.use(core.pool);
+  acquired.use(repeat('heartbeat', reconcilePeriodMs, () => store.owner.noteAlive(core.clock.nowMs()), log));
   acquired.use(repeat('expiry', sweepPeriodMs, () => expireSandboxes(core), log));
   acquired.use(repeat('reconcile', reconcilePeriodMs, () => reconcile(core), log));
   acquired.use(repeat('executions', reconcilePeriodMs, () => recoverExecutions(core), log));

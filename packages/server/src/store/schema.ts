@@ -92,6 +92,8 @@ export interface PreviewsTable {
 export interface ServiceOwnerTable {
   one: number;
   data_folder_id: string;
+  /** When the service last looked after its machines. */
+  alive_at_ms: number | null;
 }
 
 /** The database of the service. */

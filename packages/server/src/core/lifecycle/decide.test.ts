@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decide, expiryOf, type LifecycleEvent, type LifecycleState } from './decide.ts';
 
+const nowMs = 1_000_000;
+
 /** Every event there is: one that is missing does not compile. */
 const everyEvent: { readonly [Kind in LifecycleEvent['kind']]: Extract<LifecycleEvent, { kind: Kind }> } = {
   machine_ready: { kind: 'machine_ready', machineId: 'm' },
@@ -11,12 +13,11 @@ const everyEvent: { readonly [Kind in LifecycleEvent['kind']]: Extract<Lifecycle
   expiry_passed: { kind: 'expiry_passed' },
   extend_requested: { kind: 'extend_requested', additionalMinutes: 5, maxTimeoutMinutes: 1440 },
   service_stopping: { kind: 'service_stopping' },
-  service_restarted: { kind: 'service_restarted' },
+  service_restarted: { kind: 'service_restarted', lastAliveMs: nowMs },
   machine_died: { kind: 'machine_died', reason: 'r' },
   machine_gone: { kind: 'machine_gone' },
 };
 const events = Object.values(everyEvent);
-const nowMs = 1_000_000;
 const rules = { maxTimeoutMinutes: 1440 };
 const state = (status: LifecycleState['status']): LifecycleState => ({
   status,
@@ -116,4 +117,12 @@ test('an extension moves the expiry and is cut at the cap', () => {
   expect(extend(1440)).toEqual({ status: 'running', timeoutMinutes: 1440, expiresAtMs: 1440 * 60_000 });
   expect(extend(30, 20)).toMatchObject({ timeoutMinutes: 20 });
   expect(extend(30, 10)).toBeUndefined();
+});
+
+test('a machine that died while no service was there is charged up to the last time it was known to live', () => {
+  const restarted = (lastAliveMs: number) =>
+    decide(state('running'), { kind: 'service_restarted', lastAliveMs }, nowMs, rules)?.charge;
+  expect(restarted(nowMs - 400)).toEqual({ amountMicroUsd: 500, runtimeMs: 500, atMs: nowMs - 400 });
+  expect(restarted(nowMs - 5_000)?.runtimeMs).toBe(0);
+  expect(restarted(nowMs + 5_000)?.runtimeMs).toBe(900);
 });

@@ -9,7 +9,8 @@ export type LifecycleEvent =
   | { readonly kind: 'expiry_passed' }
   | { readonly kind: 'extend_requested'; readonly additionalMinutes: number; readonly maxTimeoutMinutes: number }
   | { readonly kind: 'service_stopping' }
-  | { readonly kind: 'service_restarted' }
+  /** No machine of it was found; the service was last there at that time. */
+  | { readonly kind: 'service_restarted'; readonly lastAliveMs: number }
   | { readonly kind: 'machine_died'; readonly reason: string }
   /** Its machine was torn down and nothing of it is left on the host. */
   | { readonly kind: 'machine_gone' };
@@ -74,7 +75,7 @@ function decideProvisioning(
     case 'provisioning_failed':
       return { status: 'failed', statusReason: `provisioning_failed: ${event.reason}`, idempotencyKey: null };
     case 'service_restarted':
-      return { status: 'failed', statusReason: 'machine_died: the service was restarted', idempotencyKey: null };
+      return { status: 'failed', statusReason: 'provisioning_failed: the service was restarted', idempotencyKey: null };
     case 'delete_requested':
       return { status: 'deleting', statusReason: 'deleted', idempotencyKey: null };
     case 'service_stopping':
@@ -93,9 +94,9 @@ function decideRunning(
   nowMs: number,
   rules: LifecycleRules,
 ): SandboxChange | undefined {
-  const end = (change: Pick<SandboxChange, 'status' | 'statusReason'>): SandboxChange => ({
+  const end = (change: Pick<SandboxChange, 'status' | 'statusReason'>, endedAtMs = nowMs): SandboxChange => ({
     ...change,
-    charge: chargeOf(state, nowMs),
+    charge: chargeOf(state, endedAtMs),
   });
   switch (event.kind) {
     case 'delete_requested':
@@ -109,7 +110,11 @@ function decideRunning(
     case 'machine_died':
       return end({ status: 'failed', statusReason: `machine_died: ${event.reason}` });
     case 'service_restarted':
-      return end({ status: 'failed', statusReason: 'machine_died: the service was restarted' });
+      // When it died is not known; nothing is charged past the time at which it was last known to live.
+      return end(
+        { status: 'failed', statusReason: 'machine_died: the service was restarted' },
+        Math.min(nowMs, Math.max(event.lastAliveMs, state.readyAtMs ?? nowMs)),
+      );
     case 'extend_requested':
       return extended(state, event, rules);
     // Its create could not know that it was written; whoever asked for it was told that it failed and pays nothing.
@@ -121,11 +126,11 @@ function decideRunning(
   }
 }
 
-/** What the run costs, from ready until now, but nothing past its expiry: the sweep may come late. */
-function chargeOf({ readyAtMs, expiresAtMs, priceMicroUsdPerHour }: LifecycleState, nowMs: number): Charge {
-  const untilMs = expiresAtMs === null ? nowMs : Math.min(nowMs, expiresAtMs);
+/** What the run costs, from ready until its end, but nothing past its expiry: the sweep may come late. */
+function chargeOf({ readyAtMs, expiresAtMs, priceMicroUsdPerHour }: LifecycleState, endedAtMs: number): Charge {
+  const untilMs = expiresAtMs === null ? endedAtMs : Math.min(endedAtMs, expiresAtMs);
   const runtimeMs = Math.max(untilMs - (readyAtMs ?? untilMs), 0);
-  return { amountMicroUsd: costMicroUsd(runtimeMs, priceMicroUsdPerHour), runtimeMs, atMs: nowMs };
+  return { amountMicroUsd: costMicroUsd(runtimeMs, priceMicroUsdPerHour), runtimeMs, atMs: endedAtMs };
 }
 
 function extended(

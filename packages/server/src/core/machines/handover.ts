@@ -9,6 +9,7 @@ import { teardown } from '../sandboxes/teardown.ts';
 /** At start: machines that an earlier run left alive are given back to their sandboxes; what has no machine is settled, and the other way round. */
 export async function takeOver(core: Core): Promise<void> {
   const machines = new Map((await core.driver.adopt()).map((machine) => [machine.id, machine]));
+  const lastAliveMs = (await core.store.owner.lastAliveMs()) ?? core.clock.nowMs();
   const open = await core.store.sandboxes.withStatus(['provisioning', 'running', 'deleting']);
   let adopted = 0;
   for (const sandbox of open) {
@@ -18,7 +19,7 @@ export async function takeOver(core: Core): Promise<void> {
       watchMachine(core, sandbox, machine);
       adopted += 1;
     } else {
-      await settle(core, sandbox);
+      await settle(core, sandbox, lastAliveMs);
     }
   }
   await Promise.allSettled(Array.from(machines.values(), (machine) => endUnowned(core, machine)));
@@ -41,12 +42,12 @@ function takeMachine(machines: Map<string, Machine>, { id, machineId }: SandboxR
 }
 
 /** Ends a sandbox that has no machine, or a machine that is not to be kept. One that would not go is tried again later. */
-async function settle(core: Core, sandbox: SandboxRecord): Promise<void> {
+async function settle(core: Core, sandbox: SandboxRecord, lastAliveMs: number): Promise<void> {
   if (sandbox.status === 'deleting') {
     await teardown(core, sandbox).catch(() => core.teardowns.tryLater(sandbox));
     return;
   }
-  await advance(core, sandbox, { kind: 'service_restarted' });
+  await advance(core, sandbox, { kind: 'service_restarted', lastAliveMs });
   await core.machines.destroy(sandbox.id).catch((err: unknown) => {
     core.log.error({ sandbox_id: sandbox.id, err }, 'teardown_failed');
     core.metrics.teardownFailed();

@@ -20,7 +20,7 @@ export function measuredStore(store: Store, metrics: Metrics): Store {
     }),
     previews: measured('previews', store.previews, metrics),
     retention: measured('retention', store.retention, metrics),
-    belongsTo: (dataFolderId) => store.belongsTo(dataFolderId),
+    owner: measured('owner', store.owner, metrics),
     close: () => store.close(),
   };
 }

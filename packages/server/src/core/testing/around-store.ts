@@ -21,7 +21,7 @@ export function aroundStore(store: Store, around: Around): Store {
     ledger: part('ledger', store.ledger),
     previews: part('previews', store.previews),
     retention: part('retention', store.retention),
-    belongsTo: (dataFolderId) => store.belongsTo(dataFolderId),
+    owner: part('owner', store.owner),
     close: () => store.close(),
   };
 }

@@ -13,6 +13,7 @@ export async function addMachinesAndRetention(db: Kysely<unknown>): Promise<void
     .createTable('service_owner')
     .addColumn('one', 'integer', (column) => column.primaryKey())
     .addColumn('data_folder_id', 'text', (column) => column.notNull())
+    .addColumn('alive_at_ms', 'bigint')
     .execute();
   await db.schema
     .createIndex('sandboxes_status_created_at')

@@ -3,6 +3,7 @@ import { SqlAccounts } from './accounts.ts';
 import type { Database } from './database.ts';
 import { SqlExecutions } from './executions.ts';
 import { SqlLedger } from './ledger.ts';
+import { SqlOwner } from './owner.ts';
 import { SqlPreviews } from './previews.ts';
 import { SqlRetention } from './retention.ts';
 import { SqlSandboxes } from './sandboxes.ts';
@@ -15,6 +16,7 @@ export class SqlStore implements Store {
   readonly ledger: SqlLedger;
   readonly previews: SqlPreviews;
   readonly retention: SqlRetention;
+  readonly owner: SqlOwner;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -25,17 +27,7 @@ export class SqlStore implements Store {
     this.ledger = new SqlLedger(database);
     this.previews = new SqlPreviews(database);
     this.retention = new SqlRetention(database);
-  }
-
-  async belongsTo(dataFolderId: string): Promise<boolean> {
-    const { db } = this.#database;
-    await db
-      .insertInto('service_owner')
-      .values({ one: 1, data_folder_id: dataFolderId })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-    const owner = await db.selectFrom('service_owner').select('data_folder_id').executeTakeFirst();
-    return owner?.data_folder_id === dataFolderId;
+    this.owner = new SqlOwner(database);
   }
 
   close(): Promise<void> {

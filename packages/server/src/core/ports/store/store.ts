@@ -1,6 +1,7 @@
 import type { AccountStore } from './account-store.ts';
 import type { ExecutionStore } from './execution-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
+import type { OwnerStore } from './owner-store.ts';
 import type { PreviewStore } from './preview-store.ts';
 import type { RetentionStore } from './retention-store.ts';
 import type { SandboxStore } from './sandbox-store.ts';
@@ -13,7 +14,6 @@ export interface Store {
   readonly ledger: LedgerStore;
   readonly previews: PreviewStore;
   readonly retention: RetentionStore;
-  /** Makes the database belong to a data folder, unless it belongs to one already; whether it belongs to this one. */
-  belongsTo(dataFolderId: string): Promise<boolean>;
+  readonly owner: OwnerStore;
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ const ends: readonly LifecycleEvent[] = [
   { kind: 'expiry_passed' },
   { kind: 'machine_died', reason: 'killed' },
   { kind: 'service_stopping' },
-  { kind: 'service_restarted' },
+  { kind: 'service_restarted', lastAliveMs: 2e12 },
 ];
 
 export function describeAdvances(opened: OpenedStore): void {

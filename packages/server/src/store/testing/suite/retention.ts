@@ -36,8 +36,17 @@ export function describeRetention(opened: OpenedStore): void {
   });
 
   test('a database belongs to the data folder that came first', async () => {
-    expect(await opened().belongsTo('first')).toBe(true);
-    expect(await opened().belongsTo('second')).toBe(false);
-    expect(await opened().belongsTo('first')).toBe(true);
+    expect(await opened().owner.belongsTo('first')).toBe(true);
+    expect(await opened().owner.belongsTo('second')).toBe(false);
+    expect(await opened().owner.belongsTo('first')).toBe(true);
+  });
+
+  test('it is noted when the service was last there', async () => {
+    const { owner } = opened();
+    await owner.belongsTo('first');
+    expect(await owner.lastAliveMs()).toBeNull();
+    await owner.noteAlive(1_790_000_000_000);
+    await owner.noteAlive(1_790_000_000_001);
+    expect(await owner.lastAliveMs()).toBe(1_790_000_000_001);
   });
 }
