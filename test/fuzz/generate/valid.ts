@@ -50,15 +50,18 @@ const sensible: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   path,
   content: fc.string({ unit: 'grapheme', maxLength: 200 }).map((text) => text.toWellFormed()),
   encoding: fc.constant('utf8'),
-  starting_after: fc
-    .date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') })
-    .map((date) => date.toISOString()),
 };
+
+const dateTime = fc
+  .date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') })
+  .map((date) => date.toISOString());
 
 /** A value that a field's schema allows. */
 export const validValue = (name: string, schema: JsonSchema): fc.Arbitrary<unknown> => {
   const known = sensible[name];
   if (known) return known;
+  if (schema.format === 'date-time') return dateTime;
+  if (schema.pattern?.startsWith('^exec_')) return fc.stringMatching(new RegExp(schema.pattern));
   if (schema.enum) return fc.constantFrom(...schema.enum);
   const [first] = schema.anyOf ?? [];
   if (first) return validValue(name, first);

@@ -47,7 +47,7 @@ const needsFiles = [...needsRunning, 'execution_failed'];
 const { sandbox } = shapes;
 const { execution } = shapes;
 
-/** Every operation of the specification, by method and path. */
+/** Every operation of the specification and the design, by method and path. */
 const documented: Readonly<Record<string, DocumentedAnswers>> = {
   'POST /sandboxes': {
     shapes: { 200: sandbox, 201: (body) => sandbox(body) ?? shapes.runningSandbox(body) },
@@ -65,6 +65,10 @@ const documented: Readonly<Record<string, DocumentedAnswers>> = {
   'POST /sandboxes/{}/exec': {
     shapes: { 200: execution },
     errors: [...needsRunning, 'invalid_request', 'insufficient_credits', 'execution_failed'],
+  },
+  'GET /sandboxes/{}/executions': {
+    shapes: { 200: shapes.executionList },
+    errors: ['invalid_request', 'not_found'],
   },
   'POST /sandboxes/{}/ports': { shapes: { 201: shapes.port }, errors: ['invalid_request', 'not_found'] },
   'GET /sandboxes/{}/ports': { shapes: { 200: shapes.portList }, errors: ['not_found'] },

@@ -42,6 +42,16 @@ export const execution = record({
   finished_at: orNull(dateTime),
 });
 
+/** Beyond the specification, from the design: "list envelope, newest first, without output". */
+export const executionList = record({
+  object: only('list'),
+  data: listOf(
+    record({ object: only('execution'), id: text, sandbox_id: text, status: text, exit_code: orNull(integer) }),
+  ),
+  has_more: flag,
+  next_cursor: orNull(text),
+});
+
 export const port = record({
   object: only('port'),
   sandbox_id: text,
