@@ -5,7 +5,7 @@ import { eventually } from '../../support/conformance/eventually.ts';
 import { killMachineOf } from '../../support/conformance/kill-machine.ts';
 import { useSubject } from '../../support/conformance/subject.ts';
 
-const subject = useSubject();
+const subject = useSubject({ settings: { MAYFLY_POOL: 'small=0' } });
 
 const killMachine = (context: TestContext, id: string): Promise<void> =>
   killMachineOf(subject.service(context).dataDir, id);

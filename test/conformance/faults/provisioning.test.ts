@@ -5,7 +5,7 @@ import type { AccountBody, SandboxBody, SandboxListBody, UsageBody } from '../..
 import { eventually } from '../../support/conformance/eventually.ts';
 import { useSubject } from '../../support/conformance/subject.ts';
 
-const subject = useSubject({ settings: { MAYFLY_LOG_LEVEL: 'fatal' } });
+const subject = useSubject({ settings: { MAYFLY_POOL: 'small=0', MAYFLY_LOG_LEVEL: 'fatal' } });
 afterEach(() => vi.restoreAllMocks());
 
 type Driver = ReturnType<typeof subject.service>['core']['driver'];

@@ -4,7 +4,9 @@ import type { AccountBody, SandboxBody } from '../../support/conformance/bodies.
 import { eventually } from '../../support/conformance/eventually.ts';
 import { useSubject } from '../../support/conformance/subject.ts';
 
-const subject = useSubject({ settings: { MAYFLY_MAX_MACHINES: '2', MAYFLY_LOG_LEVEL: 'fatal' } });
+const subject = useSubject({
+  settings: { MAYFLY_POOL: 'small=0', MAYFLY_MAX_MACHINES: '2', MAYFLY_LOG_LEVEL: 'fatal' },
+});
 afterEach(() => vi.restoreAllMocks());
 
 describe('a platform at its total machine ceiling', () => {
