@@ -50,7 +50,8 @@ test('the pool is filled at start; a create takes the machine that waits, and it
   const pooled = driver.newest;
   expect([pooled.id, pooled.paused]).toEqual([expect.stringMatching(/^pool_/), true]);
   const id = await create();
-  expect([pooled.paused, connector.identities.at(-1)?.hostname]).toEqual([false, id.replace('_', '-')]);
+  expect(pooled.paused).toBe(false);
+  expect(connector.identities.map(({ hostname }) => hostname)).toContain(id.replace('_', '-'));
   await poolFull();
   expect(driver.machines).toHaveLength(2);
 });

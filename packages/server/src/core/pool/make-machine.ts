@@ -32,9 +32,10 @@ export async function makePooledMachine(core: Parts, size: SizeName, signal: Abo
   }
 }
 
-/** Runs a command that does nothing: under emulation the first one costs several times the next. */
+/** Does once what a claim and a first command will do: under emulation the first time costs several times the next. */
 async function warmUp(live: LiveMachine, id: string): Promise<void> {
   const agent = await live.agent();
+  await live.whileAlive(agent.setIdentity({ hostname: 'pool', machineId: '0'.repeat(32), expiresAtMs: 0 }));
   const request = { id: `exec_${id}`, command: 'true', cwd: '/', env: {}, timeoutMs: warmUpMs, captureBytes: 1_024 };
   await live.whileAlive(agent.execute(request));
   await agent.forgetExecution(request.id);
