@@ -1,4 +1,6 @@
 import { dirname } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
 import type { QemuMachine } from '@mayfly/server/machines/qemu/machine.ts';
 import { type StepName, stepNames } from '@mayfly/server/machines/qemu/steps.ts';
@@ -31,6 +33,17 @@ const launch = (signal?: AbortSignal): Promise<QemuMachine> => {
   return host.driver.launch({ id: `m${launches}`, size: 'small', egress: 'none', ...(signal ? { signal } : {}) });
 };
 const look = (): string[] => openHostState(dirname(host.machinesDir));
+/** What the host looks like when nothing is passing by: the same three times over. */
+const settled = async (): Promise<string[]> => {
+  for (let tries = 0, same = 0, last = look(); tries < 50; tries += 1) {
+    await setTimeout(200);
+    const now = look();
+    same = isDeepStrictEqual(now, last) ? same + 1 : 0;
+    if (same === 2) return now;
+    last = now;
+  }
+  throw new Error('the host did not come to rest before the tests');
+};
 /** Looks more than once only because the driver's look at the host's rules, every ten seconds, is a few short processes. */
 const expectClean = async (after: string): Promise<void> => {
   const seen = () => ({ after, host: look() });
@@ -50,7 +63,7 @@ beforeAll(async () => {
   passages.pause = await steps.record(async () => machine?.pause());
   passages.resume = await steps.record(async () => machine?.resume());
   passages.destroy = await steps.record(async () => machine?.destroy());
-  clean = look();
+  clean = await settled();
   descriptors = openDescriptors();
 });
 afterAll(async () => {
