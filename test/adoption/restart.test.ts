@@ -1,24 +1,21 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, expect, it } from 'vitest';
 import { hostState } from '../support/host-state.ts';
-import { createSandbox, exec, type Target } from '../support/http.ts';
-import { preparedHost } from '../support/prepared.ts';
+import { createSandbox, exec } from '../support/http.ts';
 import { machineProcesses } from '../support/processes.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
-const key = 'mf_test_key_of_the_first_account';
 const count = 20;
 const folders: string[] = [];
-const services: ChildProcess[] = [];
+const services: ServiceProcess[] = [];
 /** A test that failed half-way leaves services and machines; nothing of them may stay. */
 afterAll(async () => {
-  for (const service of services) await end(service, 'SIGTERM');
+  for (const service of services) await service.end('SIGTERM');
   for (const folder of folders) {
-    if ((await machineProcesses(folder)).length > 0) await end((await start(folder)).process, 'SIGTERM');
+    if ((await machineProcesses(folder)).length > 0) await (await startServiceProcess(folder)).end('SIGTERM');
     await rm(folder, { recursive: true, force: true });
   }
 });
@@ -29,30 +26,11 @@ const newFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** Starts a service in a process of its own and waits until it takes requests. */
-const start = async (dataDir: string): Promise<{ readonly target: Target; readonly process: ChildProcess }> => {
-  const script = join(import.meta.dirname, '../support/run-service.ts');
-  const env = {
-    MAYFLY_DATA_DIR: dataDir,
-    MAYFLY_PORT: '0',
-    MAYFLY_BOOTSTRAP_API_KEY: key,
-    MAYFLY_LOG_LEVEL: 'error',
-    MAYFLY_POOL: 'none',
-  };
-  const child = spawn(process.execPath, [script, JSON.stringify(preparedHost())], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
-  });
-  services.push(child);
-  const [url] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(60_000) });
-  return { target: { url: String(url), key }, process: child };
-};
-
-const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill(signal);
-  await exited;
+/** Starts a service in a process of its own that is ended after the tests, whatever happens. */
+const start = async (dataDir: string): Promise<ServiceProcess> => {
+  const service = await startServiceProcess(dataDir);
+  services.push(service);
+  return service;
 };
 
 /** Makes the host one on which no network namespace was made yet: a mount of /run/netns that is left over goes, unless somebody uses it. */
@@ -67,26 +45,26 @@ it('twenty machines outlive a kill -9 of the service, and a stop for good leaves
   console.log(`/run/netns is ${before.includes(' /run/netns ') ? '' : 'not '}mounted before`);
   const [mine, theirs] = [await newFolder(), await newFolder()];
   const other = await start(theirs);
-  const foreign = await createSandbox(other.target);
+  const foreign = await createSandbox(other);
 
   const first = await start(mine);
-  const sandboxes = await Promise.all(Array.from({ length: count }, () => createSandbox(first.target)));
-  await Promise.all(sandboxes.map(({ id }) => exec(first.target, id, `echo ${id} > /workspace/mark`)));
-  await end(first.process, 'SIGKILL');
+  const sandboxes = await Promise.all(Array.from({ length: count }, () => createSandbox(first)));
+  await Promise.all(sandboxes.map(({ id }) => exec(first, id, `echo ${id} > /workspace/mark`)));
+  await first.end('SIGKILL');
   expect(await machineProcesses(mine)).toHaveLength(count);
 
   const startedMs = performance.now();
   const second = await start(mine);
-  const marks = await Promise.all(sandboxes.map(({ id }) => exec(second.target, id, 'cat /workspace/mark')));
+  const marks = await Promise.all(sandboxes.map(({ id }) => exec(second, id, 'cat /workspace/mark')));
   const adoptedMs = performance.now() - startedMs;
   console.log(`${count} machines adopted and answering ${Math.round(adoptedMs)} ms after the restart`);
   expect(marks.map(({ stdout }) => stdout.trim())).toEqual(sandboxes.map(({ id }) => id));
   expect(adoptedMs).toBeLessThan(10_000);
 
-  expect((await exec(other.target, foreign.id, 'echo untouched')).stdout).toBe('untouched\n');
-  await end(second.process, 'SIGTERM');
-  expect((await exec(other.target, foreign.id, 'echo untouched')).stdout).toBe('untouched\n');
-  await end(other.process, 'SIGTERM');
+  expect((await exec(other, foreign.id, 'echo untouched')).stdout).toBe('untouched\n');
+  await second.end('SIGTERM');
+  expect((await exec(other, foreign.id, 'echo untouched')).stdout).toBe('untouched\n');
+  await other.end('SIGTERM');
   expect(await readdir(join(mine, 'machines'))).toEqual([]);
   expect(await hostState()).toBe(before);
 }, 300_000);

@@ -5,9 +5,9 @@ import type { OpenApiDocument } from '@mayfly/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Api } from '../support/conformance/api.ts';
 import { exchange } from '../support/conformance/exchange.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/conformance/service-process.ts';
 import { machineProcesses } from '../support/processes.ts';
 import { roomyWindows } from '../support/service.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { fuzz } from './run.ts';
 
 const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? Date.now() % 2 ** 31);

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { preparedHost } from '../prepared.ts';
+import type { Target } from './http.ts';
+import { preparedHost } from './prepared.ts';
 
 /** A service in a process of its own. */
-export interface ServiceProcess {
+export interface ServiceProcess extends Target {
   readonly baseUrl: string;
-  readonly key: string;
   readonly child: ChildProcess;
   /** SIGTERM stops it and destroys its machines, SIGKILL ends it as a crash does. */
   end(signal: NodeJS.Signals): Promise<void>;
@@ -19,7 +19,7 @@ export const startServiceProcess = async (
   settings: Readonly<Record<string, string>> = {},
 ): Promise<ServiceProcess> => {
   const key = 'mf_test_key_of_the_first_account';
-  const script = join(import.meta.dirname, '../run-service.ts');
+  const script = join(import.meta.dirname, 'run-service.ts');
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', script, JSON.stringify(preparedHost())],
@@ -38,12 +38,15 @@ export const startServiceProcess = async (
   );
   const [url] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(60_000) });
   return {
+    url: String(url),
     baseUrl: `${url}/v1`,
     key,
     child,
     end: async (signal) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, 'exit');
       child.kill(signal);
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      await exited;
     },
   };
 };

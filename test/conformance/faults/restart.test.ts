@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Api, expectError, expectStatus } from '../../support/conformance/api.ts';
 import type { AccountBody, ExecutionBody, PortBody, SandboxBody } from '../../support/conformance/bodies.ts';
 import { isGiven } from '../../support/conformance/given.ts';
-import { type ServiceProcess, startServiceProcess } from '../../support/conformance/service-process.ts';
+import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
 
 describe('a service that is killed and started again', () => {
   it('repeats no create, keeps sandboxes, records, previews and the balance', async (context) => {

@@ -5,7 +5,9 @@ import { Capacity } from '../core/admission/capacity.ts';
 import { Background } from '../core/background/background.ts';
 import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
+import { endUnowned } from '../core/machines/end-unowned.ts';
 import { MachineRegistry } from '../core/machines/registry.ts';
+import { Teardowns } from '../core/machines/teardowns.ts';
 import { measuredStore } from '../core/metrics/measured-store.ts';
 import { makePooledMachine } from '../core/pool/make-machine.ts';
 import { Pool } from '../core/pool/pool.ts';
@@ -16,8 +18,6 @@ import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { type Metrics, noMetrics } from '../core/ports/metrics.ts';
 import type { Store } from '../core/ports/store/store.ts';
 import { Creations } from '../core/sandboxes/creations.ts';
-import { attemptTeardown } from '../core/sandboxes/teardown.ts';
-import { Teardowns } from '../core/sandboxes/teardowns.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { Config } from './config.ts';
 import { probeHost } from './host-probe.ts';
@@ -63,14 +63,12 @@ export function assembleCore(parts: CoreParts, accepting: () => boolean): Core {
     pool: new Pool({
       targets: config.pool,
       make: (size, signal) => makePooledMachine(core, size, signal),
+      end: (live) => endUnowned(core, live),
       hasRoom: (idle, size) => capacity.hasRoomBeside(idle, size),
       log,
       metrics,
     }),
-    teardowns: new Teardowns((sandbox) => {
-      metrics.teardownRetried();
-      return core.background.track(attemptTeardown(core, sandbox));
-    }),
+    teardowns: new Teardowns(() => metrics.teardownRetried()),
     executing: new Set(),
     accepting,
   };

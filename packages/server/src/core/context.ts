@@ -2,6 +2,7 @@ import type { Limits, SizeName } from '@mayfly/contract';
 import type { Capacity } from './admission/capacity.ts';
 import type { Background } from './background/background.ts';
 import type { MachineRegistry } from './machines/registry.ts';
+import type { Teardowns } from './machines/teardowns.ts';
 import type { Pool } from './pool/pool.ts';
 import type { RestoreGate } from './pool/restore-gate.ts';
 import type { Clock } from './ports/clock.ts';
@@ -12,7 +13,6 @@ import type { MachineDriver } from './ports/machine-driver.ts';
 import type { Metrics } from './ports/metrics.ts';
 import type { Store } from './ports/store/store.ts';
 import type { Creations } from './sandboxes/creations.ts';
-import type { Teardowns } from './sandboxes/teardowns.ts';
 import type { RateWindows } from './windows/rate-windows.ts';
 
 /** How long the steps of a sandbox's life may take, in milliseconds. */

@@ -5,8 +5,8 @@ import type { Core } from '../context.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { type ExecuteResult, GuestRefusal, GuestUnreachable } from '../ports/guest-agent.ts';
 
-/** How much longer than the command itself may take everything around it. */
-const graceMs = 30_000;
+/** How much longer than the command itself everything around it may take. */
+export const graceMs = 30_000;
 
 /** How long a connection that was lost is left alone before a new one is tried. */
 const retryMs = 100;

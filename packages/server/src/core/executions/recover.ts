@@ -2,11 +2,9 @@ import type { Core } from '../context.ts';
 import { oneLine } from '../errors/one-line.ts';
 import { type ExecuteResult, GuestUnreachable, MachineLeft } from '../ports/guest-agent.ts';
 import type { NewExecution } from '../ports/store/execution-store.ts';
-import { pickUp } from './deliver.ts';
+import { graceMs, pickUp } from './deliver.ts';
 import { failedEnd, resultEnd } from './end.ts';
 import { forget } from './forget.ts';
-
-const graceMs = 30_000;
 
 /**
  * Commands that nobody sees to their end: an earlier service started them, or the database was away when they ended. Those whose machine

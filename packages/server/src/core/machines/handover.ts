@@ -5,6 +5,7 @@ import type { Machine } from '../ports/machine-driver.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { watchMachine } from '../sandboxes/machine-died.ts';
 import { teardown } from '../sandboxes/teardown.ts';
+import { endUnowned } from './end-unowned.ts';
 
 /** At start: machines that an earlier run left alive are given back to their sandboxes; what has no machine is settled, and the other way round. */
 export async function takeOver(core: Core): Promise<void> {
@@ -22,7 +23,7 @@ export async function takeOver(core: Core): Promise<void> {
       await settle(core, sandbox, lastAliveMs);
     }
   }
-  await Promise.allSettled(Array.from(machines.values(), (machine) => endUnowned(core, machine)));
+  await Promise.all(Array.from(machines.values(), (machine) => endUnowned(core, machine)));
   const executions = await recoverExecutions(core);
   core.metrics.tookOver('adopted', adopted);
   core.metrics.tookOver('settled', open.length - adopted);
@@ -41,25 +42,11 @@ function takeMachine(machines: Map<string, Machine>, { id, machineId }: SandboxR
   return machine;
 }
 
-/** Ends a sandbox that has no machine, or a machine that is not to be kept. One that would not go is tried again later. */
+/** Ends a sandbox that has no machine, or a machine that is not to be kept. One that would not go is tried again by itself. */
 async function settle(core: Core, sandbox: SandboxRecord, lastAliveMs: number): Promise<void> {
-  if (sandbox.status === 'deleting') {
-    await teardown(core, sandbox).catch(() => core.teardowns.tryLater(sandbox));
-    return;
-  }
-  await advance(core, sandbox, { kind: 'service_restarted', lastAliveMs });
-  await core.machines.destroy(sandbox.id).catch((err: unknown) => {
-    core.log.error({ sandbox_id: sandbox.id, err }, 'teardown_failed');
-    core.metrics.teardownFailed();
-    core.teardowns.tryLater(sandbox);
-  });
-}
-
-async function endUnowned(core: Core, machine: Machine): Promise<void> {
-  await machine.destroy().catch((err: unknown) => {
-    core.log.error({ machine_id: machine.id, err }, 'teardown_failed');
-    core.metrics.teardownFailed();
-  });
+  const restarted = { kind: 'service_restarted', lastAliveMs } as const;
+  const kept = sandbox.status === 'deleting' ? sandbox : (await advance(core, sandbox, restarted)).sandbox;
+  await teardown(core, kept).catch(() => {});
 }
 
 /** At stop: creates that are under way are called off, running machines stay alive for the next run. */

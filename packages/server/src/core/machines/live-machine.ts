@@ -19,6 +19,11 @@ export class LiveMachine {
     void machine.exited.then((exit) => this.#lose(new GuestUnreachable(`the machine is gone: ${exit.reason}`)));
   }
 
+  /** The machine's own id, which need not be its sandbox's. */
+  get id(): string {
+    return this.machine.id;
+  }
+
   /** Whether it was told to go. */
   get doomed(): boolean {
     return this.#lost !== undefined;

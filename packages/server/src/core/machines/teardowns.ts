@@ -1,18 +1,18 @@
-import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
-/** Teardowns that did not succeed, tried again with longer and longer pauses until they do. */
+/** One try to take a machine away; fails if it would not go. */
+type Attempt = () => Promise<unknown>;
+
+/** Machines that would not go, tried again with longer and longer pauses until they do. */
 export class Teardowns implements Disposable {
-  readonly #attempt: (sandbox: SandboxRecord) => Promise<unknown>;
+  readonly #beforeRetry: () => void;
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #pausesMs = new Map<string, number>();
   #stopped = false;
 
-  /** `attempt` fails if the machine would not go. */
-  constructor(attempt: (sandbox: SandboxRecord) => Promise<unknown>) {
-    this.#attempt = attempt;
+  constructor(beforeRetry: () => void) {
+    this.#beforeRetry = beforeRetry;
   }
 
   /** How many wait to be tried again. */
@@ -20,29 +20,31 @@ export class Teardowns implements Disposable {
     return this.#timers.size;
   }
 
-  /** Tries again after a pause; asking twice is asking once. */
-  tryLater(sandbox: SandboxRecord): void {
-    if (this.#stopped || this.#timers.has(sandbox.id)) return;
-    const pauseMs = this.#pausesMs.get(sandbox.id) ?? firstRetryMs;
-    this.#pausesMs.set(sandbox.id, Math.min(pauseMs * 2, longestRetryMs));
-    const timer = setTimeout(() => void this.#tryNow(sandbox), pauseMs);
+  /** Tries again after a pause; asking twice under one id is asking once. */
+  tryLater(id: string, attempt: Attempt): void {
+    if (this.#stopped || this.#timers.has(id)) return;
+    const pauseMs = this.#pausesMs.get(id) ?? firstRetryMs;
+    this.#pausesMs.set(id, Math.min(pauseMs * 2, longestRetryMs));
+    const timer = setTimeout(() => void this.#tryNow(id, attempt), pauseMs);
     timer.unref();
-    this.#timers.set(sandbox.id, timer);
+    this.#timers.set(id, timer);
   }
 
+  /** Tries no more: what is left is the next service's to end. */
   [Symbol.dispose](): void {
     this.#stopped = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
   }
 
-  async #tryNow(sandbox: SandboxRecord): Promise<void> {
-    this.#timers.delete(sandbox.id);
+  async #tryNow(id: string, attempt: Attempt): Promise<void> {
+    this.#timers.delete(id);
+    this.#beforeRetry();
     try {
-      await this.#attempt(sandbox);
-      this.#pausesMs.delete(sandbox.id);
+      await attempt();
+      this.#pausesMs.delete(id);
     } catch {
-      this.tryLater(sandbox);
+      this.tryLater(id, attempt);
     }
   }
 }

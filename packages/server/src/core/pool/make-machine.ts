@@ -1,19 +1,23 @@
 import type { SizeName } from '@mayfly/contract';
 import { withDeadline } from '../background/deadline.ts';
 import type { Core } from '../context.ts';
+import { endUnowned } from '../machines/end-unowned.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { restore } from './restore.ts';
 
 const warmUpMs = 30_000;
 
-type Parts = Pick<Core, 'driver' | 'machines' | 'restores' | 'ids' | 'deadlines' | 'background' | 'metrics'>;
+type Parts = Pick<
+  Core,
+  'driver' | 'machines' | 'restores' | 'ids' | 'deadlines' | 'teardowns' | 'background' | 'log' | 'metrics'
+>;
 
 /** A machine that is nobody's yet: restored, its agent attached, what a first command needs already touched, and paused. */
 export async function makePooledMachine(core: Parts, size: SizeName, signal: AbortSignal): Promise<LiveMachine> {
   const id = core.ids.next('pool');
   const launching = restore(core, { id, size, signal }, 'pool');
   const machine = await withDeadline('the launch', core.deadlines.launchMs, launching, (late) => {
-    core.background.track(late.destroy()).catch(() => {});
+    void endUnowned(core, late);
   });
   const live = core.machines.live(machine);
   // A stop does not wait for the warm-up.
@@ -25,7 +29,7 @@ export async function makePooledMachine(core: Parts, size: SizeName, signal: Abo
     await machine.pause();
     return live;
   } catch (error) {
-    await live.destroy();
+    await endUnowned(core, live);
     throw error;
   } finally {
     signal.removeEventListener('abort', end);

@@ -22,7 +22,8 @@ function stubPool(targets: PoolTargets, more: { hasRoom?: () => boolean } = {}) 
     made.push(machine);
     return new LiveMachine(machine, new StubConnector(), 1_000);
   };
-  const pool = new Pool({ targets, make, hasRoom: more.hasRoom ?? (() => true), log, metrics: noMetrics });
+  const end = (machine: LiveMachine) => machine.destroy();
+  const pool = new Pool({ targets, make, end, hasRoom: more.hasRoom ?? (() => true), log, metrics: noMetrics });
   return { pool, made, state };
 }
 

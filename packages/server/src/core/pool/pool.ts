@@ -14,6 +14,8 @@ export interface PoolOptions {
   readonly targets: PoolTargets;
   /** Makes a machine that is nobody's yet: restored, warmed, paused. */
   readonly make: (size: SizeName, signal: AbortSignal) => Promise<LiveMachine>;
+  /** Ends a machine that nobody took, sooner or later; never fails. */
+  readonly end: (machine: LiveMachine) => Promise<void>;
   /** Whether the host has room for one more besides so many idle machines. */
   readonly hasRoom: (idleMachines: number, size: SizeName) => boolean;
   readonly log: Log;
@@ -77,7 +79,7 @@ export class Pool implements AsyncDisposable {
     this.#closing.abort(new Error('the service is stopping'));
     await Promise.allSettled(this.#work);
     const waiting = [...this.#ready.values()].flatMap((ready) => ready.splice(0));
-    await Promise.allSettled(waiting.map((machine) => machine.destroy()));
+    await Promise.all(waiting.map((machine) => this.#options.end(machine)));
   }
 
   #refill(size: SizeName): void {
@@ -95,13 +97,13 @@ export class Pool implements AsyncDisposable {
 
   /** Adds one machine, trying until it succeeds or the pool closes. */
   async #makeOne(size: SizeName): Promise<void> {
-    const { make, hasRoom, log } = this.#options;
+    const { make, end, hasRoom, log } = this.#options;
     const { signal } = this.#closing;
     for (let retryMs = firstRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
       try {
         if (!hasRoom(this.size - 1, size)) throw new Error('the host has no room for it now');
         const machine = await make(size, signal);
-        if (signal.aborted) await machine.destroy();
+        if (signal.aborted) await end(machine);
         else this.#keep(size, machine);
         return;
       } catch (err) {
@@ -128,10 +130,7 @@ export class Pool implements AsyncDisposable {
   }
 
   #end(machine: LiveMachine): void {
-    const ended = machine.destroy().catch((err: unknown) => {
-      this.#options.log.error({ machine_id: machine.machine.id, err }, 'teardown_failed');
-      this.#options.metrics.teardownFailed();
-    });
+    const ended = this.#options.end(machine);
     this.#work.add(ended);
     void ended.finally(() => this.#work.delete(ended));
   }

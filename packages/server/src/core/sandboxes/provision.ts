@@ -90,19 +90,12 @@ async function launch(core: Core, sandbox: SandboxRecord, abort: AbortController
   }
 }
 
-/** Marks it failed and takes its machine away, waiting no longer than a teardown may take; one that would not go is tried again. */
+/** Marks it failed and takes its machine away, waiting no longer than a teardown may take; one that would not go is tried again by itself. */
 async function giveUp(core: Core, sandbox: SandboxRecord, error: unknown): Promise<SandboxRecord> {
   const ids = { sandbox_id: sandbox.id, account_id: sandbox.accountId };
   core.log.error({ ...ids, err: error }, 'provisioning_failed');
-  await withDeadline(
-    'the teardown',
-    core.deadlines.teardownMs,
-    core.background.track(core.machines.destroy(sandbox.id)),
-  ).catch((err: unknown) => {
-    core.log.error({ ...ids, err }, 'teardown_failed');
-    core.metrics.teardownFailed();
-    core.teardowns.tryLater(sandbox);
-  });
+  const gone = core.background.track(teardown(core, sandbox));
+  await withDeadline('the teardown', core.deadlines.teardownMs, gone).catch(() => {});
   const { sandbox: kept } = await advance(core, sandbox, { kind: 'provisioning_failed', reason: oneLine(error) });
   return kept;
 }

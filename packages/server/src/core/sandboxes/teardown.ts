@@ -11,16 +11,13 @@ export async function teardown(core: Core, sandbox: SandboxRecord): Promise<Sand
   try {
     return await attemptTeardown(core, sandbox);
   } catch (error) {
-    core.teardowns.tryLater(sandbox);
+    core.teardowns.tryLater(sandbox.id, () => core.background.track(attemptTeardown(core, sandbox)));
     throw error;
   }
 }
 
 /** One try. */
-export async function attemptTeardown(
-  core: Pick<Core, 'machines' | 'store' | 'clock' | 'limits' | 'log' | 'metrics'>,
-  sandbox: SandboxRecord,
-): Promise<SandboxRecord> {
+async function attemptTeardown(core: Core, sandbox: SandboxRecord): Promise<SandboxRecord> {
   const ids = { sandbox_id: sandbox.id, account_id: sandbox.accountId };
   try {
     await core.machines.destroy(sandbox.id);
