@@ -33,7 +33,7 @@ it('after everything was killed at once, as in a power cut, the next start settl
   const records = await readSandboxes(database);
   expect(records).toHaveLength(4);
   expect(records.map(({ status }) => status)).toEqual(records.map(() => 'failed'));
-  const reasons = records.map(({ statusReason }) => statusReason?.replace(/: .*/, '')).sort();
+  const reasons = records.map(({ statusReason }) => String(statusReason).replace(/: .*/, '')).toSorted();
   expect(reasons).toEqual(['machine_died', 'machine_died', 'machine_died', 'provisioning_failed']);
   expect(await runningCommands()).toBe(0);
   expect(await strayHoldings(service.dataDir, [], 1)).toEqual([]);
