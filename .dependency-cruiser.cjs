@@ -58,7 +58,7 @@ module.exports = {
     {
       name: 'fake-machines-are-for-tests',
       severity: 'error',
-      from: { path: '^(packages|bench)/', pathNot: [test, `${server}/machines/fake/`] },
+      from: { path: '^(packages|bench)/', pathNot: [test, '/testing/', `${server}/machines/fake/`] },
       to: { path: `${server}/machines/fake/` },
     },
   ],

@@ -28,6 +28,7 @@ export class WatchedService implements Target {
       ...roomyWindows,
       MAYFLY_DATA_DIR: dataDir,
       MAYFLY_PORT: '0',
+      MAYFLY_PREVIEW_PORT: '0',
       MAYFLY_BOOTSTRAP_API_KEY: key,
       MAYFLY_LOG_LEVEL: 'fatal',
       MAYFLY_POOL: 'none',

@@ -29,6 +29,9 @@ export const startServiceProcess = async (
         ...process.env,
         MAYFLY_DATA_DIR: dataDir,
         MAYFLY_PORT: '0',
+        MAYFLY_PREVIEW_PORT: '0',
+        // The URLs stay the same when it is started again.
+        MAYFLY_PREVIEW_PUBLIC_PORT: '8443',
         MAYFLY_BOOTSTRAP_API_KEY: key,
         MAYFLY_LOG_LEVEL: 'error',
         MAYFLY_POOL: 'none',

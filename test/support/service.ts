@@ -18,6 +18,8 @@ export interface TestService extends Target {
   readonly dataDir: string;
   /** Its inside, to make accounts and to break things. */
   readonly core: Core;
+  /** The PEM file of the authority that signs its previews' certificates. */
+  readonly previewRootFile: string;
   /** The command lines of its QEMU processes. */
   machineProcesses(): Promise<string[][]>;
   /** Stops it and removes its data; fails if a machine was left behind. */
@@ -39,6 +41,7 @@ export const startTestService = async (settings: Record<string, string> = roomyW
   const database = await openTestDatabase();
   const config = readConfig({
     MAYFLY_PORT: '0',
+    MAYFLY_PREVIEW_PORT: '0',
     MAYFLY_DATA_DIR: dataDir,
     MAYFLY_BOOTSTRAP_API_KEY: key,
     MAYFLY_LOG_LEVEL: 'warn',
@@ -56,6 +59,7 @@ export const startTestService = async (settings: Record<string, string> = roomyW
     templates,
     dataDir,
     core: service.core,
+    previewRootFile: service.previews.rootFile ?? '',
     machineProcesses: () => machineProcesses(dataDir),
     stop: async () => {
       await service.stop('destroy');

@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// newHTTPServer speaks HTTP/2 only, with windows that keep large transfers moving and no timeout that ends a quiet session.
+// newHTTPServer speaks HTTP/2 only, with windows that keep large transfers moving and let no number of stuck ones
+// hold the rest up, and no timeout that ends a quiet session.
 func newHTTPServer(h http.Handler) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
@@ -16,10 +17,10 @@ func newHTTPServer(h http.Handler) *http.Server {
 		Handler:   h,
 		Protocols: protocols,
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams:          256,
+			MaxConcurrentStreams:          1024,
 			MaxReadFrameSize:              256 << 10,
-			MaxReceiveBufferPerStream:     1 << 20,
-			MaxReceiveBufferPerConnection: 4 << 20,
+			MaxReceiveBufferPerStream:     256 << 10,
+			MaxReceiveBufferPerConnection: 96 << 20, // over 256 tunnels that nobody reads there is room for everything else
 		},
 		ErrorLog: log.New(os.Stderr, "mayfly: http ", 0),
 	}

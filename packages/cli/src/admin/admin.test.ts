@@ -20,7 +20,12 @@ beforeEach(async () => {
   // Longer than the kernel takes for the path of a socket.
   folder = join(mkdtempSync(join(tmpdir(), 'mayfly-cli-')), 'a-long-way-down'.repeat(8));
   mkdirSync(folder);
-  const config = readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', MAYFLY_LOG_LEVEL: 'silent' });
+  const config = readConfig({
+    MAYFLY_DATA_DIR: folder,
+    MAYFLY_PORT: '0',
+    MAYFLY_PREVIEW_PORT: '0',
+    MAYFLY_LOG_LEVEL: 'silent',
+  });
   const openDriver = async () => new StubDriver();
   const log = openLog(config);
   service = await startService({ config, openDriver, connector: new StubConnector(), log, clock: slowClock() });

@@ -17,6 +17,7 @@ import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { type Metrics, noMetrics } from '../core/ports/metrics.ts';
 import type { Store } from '../core/ports/store/store.ts';
+import { PreviewTraffic } from '../core/previews/traffic.ts';
 import { Creations } from '../core/sandboxes/creations.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { Config } from './config.ts';
@@ -69,6 +70,7 @@ export function assembleCore(parts: CoreParts, accepting: () => boolean): Core {
       metrics,
     }),
     teardowns: new Teardowns(() => metrics.teardownRetried()),
+    previewTraffic: new PreviewTraffic(),
     executing: new Set(),
     accepting,
   };

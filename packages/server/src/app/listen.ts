@@ -10,7 +10,7 @@ export async function listen(app: HttpApp, { host, port, publicUrl }: Config): P
   try {
     await app.listen({ host, port, listenTextResolver: () => 'listening' });
   } catch (cause) {
-    throw new StartError(explain(cause, host, port), { cause });
+    throw new StartError(explainListen(cause, host, port, 'MAYFLY_PORT'), { cause });
   }
   const address = app.server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
@@ -18,10 +18,11 @@ export async function listen(app: HttpApp, { host, port, publicUrl }: Config): P
   return publicUrl ?? `http://${shown}:${bound}`;
 }
 
-function explain(cause: unknown, host: string, port: number): string {
+/** Why listening failed, and which setting helps. */
+export function explainListen(cause: unknown, host: string, port: number, setting: string): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'EADDRINUSE') return `Port ${port} on ${host} is in use by another program. Set MAYFLY_PORT.`;
-  if (code === 'EACCES') return `This user may not listen on port ${port}. Set MAYFLY_PORT.`;
+  if (code === 'EADDRINUSE') return `Port ${port} on ${host} is in use by another program. Set ${setting}.`;
+  if (code === 'EACCES') return `This user may not listen on port ${port}. Set ${setting}.`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `This machine has no address ${host}. Set MAYFLY_HOST.`;
   return `Cannot listen on ${host}:${port} (${cause instanceof Error ? cause.message : String(cause)}).`;
 }

@@ -2,7 +2,7 @@ import type { Core } from '../core/context.ts';
 import type { Readings } from '../core/ports/metrics.ts';
 
 /** What the service shows of itself at the moment it is asked. */
-export function readingsOf({ store, pool, restores, teardowns }: Core): Readings {
+export function readingsOf({ store, pool, restores, teardowns, previewTraffic }: Core): Readings {
   return {
     sandboxes: () => store.sandboxes.countByStatus(),
     poolReady: (size) => pool.readyCount(size),
@@ -10,5 +10,6 @@ export function readingsOf({ store, pool, restores, teardowns }: Core): Readings
     restoresInFlight: () => restores.inFlight,
     restoresWaiting: () => restores.waiting,
     teardownsWaiting: () => teardowns.waiting,
+    previewsOpen: () => previewTraffic.count,
   };
 }

@@ -27,7 +27,12 @@ afterEach(async () => {
 });
 
 const start = (): Promise<Service> => {
-  const config = readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', MAYFLY_BOOTSTRAP_API_KEY: key });
+  const config = readConfig({
+    MAYFLY_DATA_DIR: folder,
+    MAYFLY_PORT: '0',
+    MAYFLY_PREVIEW_PORT: '0',
+    MAYFLY_BOOTSTRAP_API_KEY: key,
+  });
   return startService({ config, openDriver: async () => driver, connector, log });
 };
 const call = async (method: string, path: string, body?: object) => {

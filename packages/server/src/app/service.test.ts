@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const config = (more: NodeJS.ProcessEnv = {}) =>
-  readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', MAYFLY_POOL: 'none', ...more });
+  readConfig({ MAYFLY_DATA_DIR: folder, MAYFLY_PORT: '0', MAYFLY_PREVIEW_PORT: '0', MAYFLY_POOL: 'none', ...more });
 const start = (more?: NodeJS.ProcessEnv) =>
   startService({ config: config(more), openDriver: async () => driver, connector, log });
 const bearer = (key: string | undefined) => ({ authorization: `Bearer ${key}` });

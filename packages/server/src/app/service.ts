@@ -15,6 +15,7 @@ import { type Config, printableConfig } from './config.ts';
 import { holdDataFolder } from './data-folder.ts';
 import { closeHttp, listen } from './listen.ts';
 import { openConfiguredStore } from './open-store.ts';
+import { type Previews, startPreviews } from './previews.ts';
 import { wire } from './wire.ts';
 
 const sweepPeriodMs = 60_000;
@@ -42,6 +43,7 @@ export interface Service {
   /** Only on the very first start. */
   readonly firstAccount: FirstAccount | undefined;
   readonly core: Core;
+  readonly previews: Pick<Previews, 'publicPort' | 'rootFile'>;
   /** Lets requests in flight finish, then releases everything in the reverse order of acquiring it. */
   stop(machines?: MachinesAtStop): Promise<void>;
 }
@@ -70,6 +72,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.use(repeat('retention', retentionPeriodMs, () => removeOldRecords(core, config.retentionDays), log));
   const firstAccount = await bootstrapAccount(core, config);
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
+  const previews = acquired.use(await startPreviews(core, config, log));
+  wired.previewPort = previews.publicPort;
   acquired.defer(() => closeHttp(app, drainMs));
   wired.publicUrl = await listen(app, config);
   wired.readiness = 'ready';
@@ -89,6 +93,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     url: wired.publicUrl,
     firstAccount,
     core,
+    previews,
     stop: (machines = 'leave') => {
       stopped ??= stop(machines);
       return stopped;

@@ -5,7 +5,7 @@ import type { HttpApp, Readiness } from '../http/http-app.ts';
 import { createPrometheusMetrics } from '../metrics/prometheus.ts';
 import { assembleCore, type CoreParts } from './assemble-core.ts';
 import type { Config } from './config.ts';
-import { previewUrlOf } from './preview-url.ts';
+import { previewUrl } from './preview-url.ts';
 import { readingsOf } from './readings.ts';
 
 export interface Parts extends CoreParts {
@@ -18,6 +18,8 @@ export interface Wired {
   readonly app: HttpApp;
   /** Where callers reach it; set it once that is known. */
   publicUrl: string;
+  /** The port in the URLs of previews; set it once that is known. */
+  previewPort: number;
   readiness: Readiness;
 }
 
@@ -34,10 +36,10 @@ export function wire(parts: Parts): Wired {
     trustProxy,
     metricsPage: metrics,
     metricsPublic,
-    previewUrl: previewUrlOf(previewDomain, previewPort),
+    previewUrl: (token) => previewUrl(previewDomain, wired.previewPort, token),
     publicUrl: () => wired.publicUrl,
     readiness: () => wired.readiness,
   });
-  const wired: Wired = { core, app, publicUrl: 'http://localhost', readiness: 'starting' };
+  const wired: Wired = { core, app, publicUrl: 'http://localhost', previewPort, readiness: 'starting' };
   return wired;
 }

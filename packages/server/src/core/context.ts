@@ -12,6 +12,7 @@ import type { Log } from './ports/log.ts';
 import type { MachineDriver } from './ports/machine-driver.ts';
 import type { Metrics } from './ports/metrics.ts';
 import type { Store } from './ports/store/store.ts';
+import type { PreviewTraffic } from './previews/traffic.ts';
 import type { Creations } from './sandboxes/creations.ts';
 import type { RateWindows } from './windows/rate-windows.ts';
 
@@ -46,6 +47,7 @@ export interface Core {
   readonly restores: RestoreGate;
   readonly pool: Pool;
   readonly teardowns: Teardowns;
+  readonly previewTraffic: PreviewTraffic;
   /** The executions that this process sees to their end. */
   readonly executing: Set<string>;
   /** Whether new sandboxes are taken: false while starting and stopping. */

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import {
   type ExecuteRequest,
   type ExecuteResult,
@@ -18,6 +18,7 @@ import { fileSink } from './file-sink.ts';
 import { emptySink, jsonSink } from './json-sink.ts';
 import { type GuestDeadlines, guestLimits } from './limits.ts';
 import { Liveness } from './liveness.ts';
+import { openTunnel } from './tunnel.ts';
 
 /** Node fires timers that are longer than this at once. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -135,6 +136,10 @@ export class Http2GuestAgent implements GuestAgent {
       deadlineMs: recursive ? removeTreeMs : smallCallMs,
     } as const;
     return this.#liveness.during(exchange(this.#connection, call, () => jsonSink(fileDeleted)));
+  }
+
+  openTunnel(port: number): Promise<Duplex> {
+    return openTunnel(this.#connection, port, this.#deadlines.smallCallMs);
   }
 
   close(): void {

@@ -119,13 +119,13 @@ function cancel(stream: ClientHttp2Stream): void {
   stream.destroy();
 }
 
-function lost(connection: Connection, cause?: unknown): GuestUnreachable {
+export function lost(connection: Connection, cause?: unknown): GuestUnreachable {
   const reason = connection.endReason;
   if (reason !== undefined) return new GuestUnreachable(`the agent was lost: ${reason.message}`, { cause: reason });
   return new GuestUnreachable('the agent broke the answer off', { cause });
 }
 
-function readHead(headers: Readonly<Record<string, unknown>>): AnswerHead {
+export function readHead(headers: Readonly<Record<string, unknown>>): AnswerHead {
   const status = headers[':status'];
   if (typeof status !== 'number' || status < 200 || (status >= 300 && status < 400) || status > 599) {
     throw new ProtocolViolation('a status that is not agreed');

@@ -45,8 +45,8 @@ export const guestLimits = Object.freeze({
   /** The JSON of one entry of a listing: a name of 255 bytes in base64, and what stands around it. */
   entryJsonBytes: 432,
   errorBytes: 16 * 1024,
-  /** The receive window of one stream. */
-  streamWindowBytes: 4 * 1024 * 1024,
+  /** The receive window of one stream: what the host may hold of it while nobody reads. */
+  streamWindowBytes: 256 * 1024,
   /** The receive window of the connection. */
   connectionWindowBytes: 8 * 1024 * 1024,
   /** Handed to a stream at once. What waits there counts as the session's memory, and a session that is over it takes no new stream. */
@@ -54,7 +54,7 @@ export const guestLimits = Object.freeze({
   headerListBytes: 16 * 1024,
   headerPairs: 32,
   /** Memory nghttp2 and Node may hold for one session, in megabytes as Node counts them. */
-  sessionMemoryMb: 16,
+  sessionMemoryMb: 64,
   /** Frames on top of two per captured byte that one execution may send. */
   extraFrames: 4_096,
 });

@@ -47,6 +47,9 @@ export function addGauges(registry: Registry, readings: Readings): void {
   perSize('mayfly_pool_machines_target', 'Machines that should wait in the pool.', (size) => readings.poolTarget(size));
   single('mayfly_restores_in_flight', 'Machines that are being restored.', () => readings.restoresInFlight());
   single('mayfly_restores_waiting', 'Restores that wait for a place.', () => readings.restoresWaiting());
+  single('mayfly_previews_open', 'Requests and WebSockets that are open through previews.', () =>
+    readings.previewsOpen(),
+  );
   single('mayfly_teardowns_waiting', 'Machines that would not go and will be tried again.', () =>
     readings.teardownsWaiting(),
   );

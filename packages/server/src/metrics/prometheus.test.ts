@@ -13,6 +13,7 @@ const readings: Readings = {
   restoresInFlight: () => 1,
   restoresWaiting: () => 4,
   teardownsWaiting: () => 5,
+  previewsOpen: () => 6,
 };
 
 function watched(more: Partial<Readings> = {}) {

@@ -107,6 +107,24 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     window: ['source', 'requests', 'creations'],
   });
   const errors = counter(registry, 'mayfly_errors_total', 'Error answers by their type.', { type: errorTypes });
+  const previews = counter(
+    registry,
+    'mayfly_preview_requests_total',
+    'Requests through previews: answered by the sandbox, turned into a WebSocket, or answered by the gateway itself.',
+    {
+      outcome: [
+        'served',
+        'upgraded',
+        'unknown',
+        'nothing_listening',
+        'unreachable',
+        'busy',
+        'bad_request',
+        'misdirected',
+        'not_supported',
+      ],
+    },
+  );
   const requests = counter(registry, 'mayfly_http_requests_total', 'Requests answered, by the pattern of their path.', {
     method: [],
     route: [],
@@ -139,6 +157,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     commandRecovered: (outcome) => recovered.inc({ outcome }),
     rateLimited: (window) => limited.inc({ window }),
     errorAnswered: (type) => errors.inc({ type }),
+    previewAnswered: (outcome) => previews.inc({ outcome }),
     requestAnswered: (method, route, status) => requests.inc({ method, route, status }),
   };
 }

@@ -9,7 +9,7 @@ import { openDriver } from './open-driver.ts';
 /** Ends every sandbox that a stopped service left alive, and leaves nothing of them on the host. Refuses while a service runs. */
 export async function destroySandboxes({ engine, templates, tools }: Prepared): Promise<number> {
   try {
-    const config = { ...readConfig(), host: '127.0.0.1', port: 0 };
+    const config = { ...readConfig(), host: '127.0.0.1', port: 0, previewPort: 0, tlsFiles: undefined };
     const log = openLog(config);
     const service = await startService({
       config,

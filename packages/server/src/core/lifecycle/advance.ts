@@ -13,7 +13,7 @@ export interface Advance {
 
 /** Lets an event happen to a sandbox: decides from what is kept, writes once, and decides anew if somebody wrote first. */
 export async function advance(
-  core: Pick<Core, 'store' | 'clock' | 'limits'>,
+  core: Pick<Core, 'store' | 'clock' | 'limits' | 'previewTraffic'>,
   sandbox: SandboxRecord,
   event: LifecycleEvent,
 ): Promise<Advance> {
@@ -23,7 +23,10 @@ export async function advance(
     const change = decide(current, event, core.clock.nowMs(), core.limits);
     if (change === undefined) return { sandbox: current, before: current.status, changed: false };
     const written = await core.store.sandboxes.change(current, change);
-    if (written !== undefined) return { sandbox: written, before: current.status, changed: true };
+    if (written !== undefined) {
+      if (written.status !== 'running') core.previewTraffic.cut(written.id);
+      return { sandbox: written, before: current.status, changed: true };
+    }
     const kept = await core.store.sandboxes.read(current.id);
     if (kept === undefined) return { sandbox: current, before: current.status, changed: false };
     current = kept;

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import type { AgentChannel, Machine } from './machine-driver.ts';
 
 /** What a machine is told when it becomes somebody's. The agent sets the clock from the host's at the moment of sending. */
@@ -118,6 +118,8 @@ export interface GuestAgent {
   listFiles(path: string, maxEntries: number): Promise<GuestListing>;
   /** Removes a file or symbolic link, or a directory with all that is in it. */
   deleteFile(path: string, recursive: boolean): Promise<void>;
+  /** A connection to a port on the guest's own localhost; GuestRefusal `refused` if nothing listens there. It ends with the agent's. */
+  openTunnel(port: number): Promise<Duplex>;
   close(): void;
 }
 

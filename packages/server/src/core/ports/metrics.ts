@@ -1,4 +1,8 @@
 import type { ErrorType, SandboxStatus, SizeName } from '@mayfly/contract';
+import type { PreviewFailureKind } from '../previews/failure.ts';
+
+/** Why the gateway itself answers a visitor of a preview. */
+export type PreviewRefusal = PreviewFailureKind | 'bad_request' | 'misdirected' | 'not_supported';
 
 /** How a create that was admitted ended. */
 export type CreateResult = 'ready' | 'failed' | 'called_off';
@@ -39,6 +43,8 @@ export interface Metrics {
   commandRecovered(outcome: 'recovered' | 'lost'): void;
   rateLimited(window: 'source' | 'requests' | 'creations'): void;
   errorAnswered(type: ErrorType): void;
+  /** A request through a preview got the sandbox's answer or became a socket, or the gateway answered for this reason. */
+  previewAnswered(outcome: 'served' | 'upgraded' | PreviewRefusal): void;
   /** `route` is the pattern of the path, never the path. */
   requestAnswered(method: string, route: string, status: number): void;
 }
@@ -58,6 +64,7 @@ export interface Readings {
   restoresInFlight(): number;
   restoresWaiting(): number;
   teardownsWaiting(): number;
+  previewsOpen(): number;
 }
 
 /** Counts nothing. */
@@ -78,5 +85,6 @@ export const noMetrics: Metrics = {
   commandRecovered() {},
   rateLimited() {},
   errorAnswered() {},
+  previewAnswered() {},
   requestAnswered() {},
 };

@@ -59,6 +59,7 @@ export class StubConnector implements GuestConnector {
       hello: unused,
       setClock: unused,
       figures: unused,
+      openTunnel: unused,
       resumeExecution: (id) => Promise.race([this.resumed(id), lost]),
       readFile: (path, maxBytes) => Promise.race([this.files.readFile(path, maxBytes), lost]),
       writeFile: (path, content, maxBytes) => Promise.race([this.files.writeFile(path, content, maxBytes), lost]),

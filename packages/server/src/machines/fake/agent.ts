@@ -3,6 +3,7 @@ import { FakeExecution, type FakeExecutionRequest } from './execution.ts';
 import { FakeFiles } from './files.ts';
 import type { Gate } from './gate.ts';
 import { FakeRefusal, noContent, readBody, sendJson } from './respond.ts';
+import { openTunnel } from './tunnel.ts';
 
 /** What a fake machine was told about itself. */
 export interface FakeIdentity {
@@ -77,6 +78,8 @@ export class FakeAgent {
         return this.#listFiles(stream, url);
       case 'DELETE /files':
         return this.#deleteFile(stream, url);
+      case 'POST /tunnels':
+        return openTunnel(stream, Number(url.searchParams.get('port')));
       default:
         throw new FakeRefusal(404, 'not_found', 'no such request');
     }

@@ -4,6 +4,7 @@ import type { AgentChannel, Machine, MachineExit } from '../../core/ports/machin
 import { FakeAgent } from './agent.ts';
 import { serveAgentPorts } from './agent-ports.ts';
 import { Gate } from './gate.ts';
+import { socketPair } from './socket-pair.ts';
 
 /** A machine that exists only in memory; its agent speaks the real protocol. */
 export class FakeMachine implements Machine {
@@ -27,11 +28,16 @@ export class FakeMachine implements Machine {
   }
 
   async openAgentChannel(signal?: AbortSignal): Promise<AgentChannel> {
-    signal?.throwIfAborted();
-    this.#mustBeAlive();
-    if (this.#channel !== undefined) throw new Error(`machine ${this.id} has an open agent channel already`);
+    const [data, guestData] = await socketPair();
+    try {
+      signal?.throwIfAborted();
+      this.#mustBeAlive();
+      if (this.#channel !== undefined) throw new Error(`machine ${this.id} has an open agent channel already`);
+    } catch (error) {
+      for (const socket of [data, guestData]) socket.destroy();
+      throw error;
+    }
     const [control, guestControl] = duplexPair();
-    const [data, guestData] = duplexPair();
     const channel: AgentChannel = {
       control,
       data,

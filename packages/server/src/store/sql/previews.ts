@@ -1,14 +1,23 @@
 import type { Selectable } from 'kysely';
-import type { PreviewRecord, PreviewStore } from '../../core/ports/store/preview-store.ts';
+import type { KnownPreview, PreviewRecord, PreviewStore } from '../../core/ports/store/preview-store.ts';
 import type { PreviewsTable } from '../schema.ts';
 import type { Database } from './database.ts';
 
 /** Previews in SQL. */
 export class SqlPreviews implements PreviewStore {
   readonly #database: Database;
+  readonly #byToken;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#byToken = database.prepare((db, token: string) =>
+      db
+        .selectFrom('previews')
+        .innerJoin('sandboxes', 'sandboxes.id', 'previews.sandbox_id')
+        .selectAll('previews')
+        .select('sandboxes.status as sandbox_status')
+        .where('token', '=', token),
+    );
   }
 
   open(preview: PreviewRecord): Promise<PreviewRecord | undefined> {
@@ -35,9 +44,19 @@ export class SqlPreviews implements PreviewStore {
     });
   }
 
+  async findByToken(token: string): Promise<KnownPreview | undefined> {
+    const [row] = await this.#byToken(token);
+    return row && { ...previewOf(row), sandboxStatus: row.sandbox_status };
+  }
+
   async list(sandboxId: string): Promise<readonly PreviewRecord[]> {
-    const query = this.#database.db.selectFrom('previews').selectAll().where('sandbox_id', '=', sandboxId);
-    return (await query.orderBy('created_at_ms').orderBy('port').execute()).map(previewOf);
+    const query = this.#database.db
+      .selectFrom('previews')
+      .innerJoin('sandboxes', 'sandboxes.id', 'previews.sandbox_id')
+      .selectAll('previews')
+      .where('sandbox_id', '=', sandboxId)
+      .where('sandboxes.status', '=', 'running');
+    return (await query.orderBy('previews.created_at_ms').orderBy('port').execute()).map(previewOf);
   }
 
   async close(sandboxId: string, port: number): Promise<boolean> {

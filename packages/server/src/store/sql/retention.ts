@@ -23,18 +23,23 @@ export class SqlRetention implements RetentionStore {
   }
 
   async removeSandboxes(createdBeforeMs: number, most: number): Promise<number> {
-    const { db } = this.#database;
-    const old = db
-      .selectFrom('sandboxes')
-      .select('id')
-      .where('status', 'in', ['deleted', 'failed'])
-      .where('created_at_ms', '<', createdBeforeMs)
-      .where((row) => {
-        const ran = row.selectFrom('executions').select(sql`1`.as('one')).whereRef('sandbox_id', '=', 'sandboxes.id');
-        return row.not(row.exists(ran));
-      })
-      .limit(most);
-    const { numDeletedRows } = await db.deleteFrom('sandboxes').where('id', 'in', old).executeTakeFirstOrThrow();
-    return Number(numDeletedRows);
+    return this.#database.transact(async (db) => {
+      const old = await db
+        .selectFrom('sandboxes')
+        .select('id')
+        .where('status', 'in', ['deleted', 'failed'])
+        .where('created_at_ms', '<', createdBeforeMs)
+        .where((row) => {
+          const ran = row.selectFrom('executions').select(sql`1`.as('one')).whereRef('sandbox_id', '=', 'sandboxes.id');
+          return row.not(row.exists(ran));
+        })
+        .limit(most)
+        .execute();
+      const ids = old.map(({ id }) => id);
+      if (ids.length === 0) return 0;
+      await db.deleteFrom('previews').where('sandbox_id', 'in', ids).execute();
+      await db.deleteFrom('sandboxes').where('id', 'in', ids).execute();
+      return ids.length;
+    });
   }
 }

@@ -59,13 +59,13 @@ export class SqlSandboxes implements SandboxStore {
 
   change(guard: SandboxGuard, change: SandboxChange): Promise<SandboxRecord | undefined> {
     const { charge } = change;
-    const leavesRunning = guard.status === 'running' && change.status !== 'running';
-    if (charge === undefined && !leavesRunning) return writeChange(this.#database.db, guard, change);
+    const endsPreviews = previewsEnd(guard, change);
+    if (charge === undefined && !endsPreviews) return writeChange(this.#database.db, guard, change);
     return this.#database.transact(async (transaction) => {
       const sandbox = await writeChange(transaction, guard, change);
       if (sandbox === undefined) return undefined;
       if (charge !== undefined) await writeCharge(transaction, sandbox, charge);
-      if (leavesRunning) await transaction.deleteFrom('previews').where('sandbox_id', '=', sandbox.id).execute();
+      if (endsPreviews) await transaction.deleteFrom('previews').where('sandbox_id', '=', sandbox.id).execute();
       return sandbox;
     });
   }
@@ -89,6 +89,11 @@ export class SqlSandboxes implements SandboxStore {
     const rows = await running.where('expires_at_ms', '<=', nowMs).orderBy('expires_at_ms').execute();
     return rows.map(sandboxOf);
   }
+}
+
+/** Previews end with the run. Those of a sandbox whose machine died are remembered, so that visitors hear of the death. */
+function previewsEnd(guard: SandboxGuard, change: SandboxChange): boolean {
+  return guard.status === 'running' && change.status !== 'running' && change.status !== 'failed';
 }
 
 /** Writes the change if the guard holds at that very moment. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { advance } from '../../../core/lifecycle/advance.ts';
 import type { LifecycleEvent } from '../../../core/lifecycle/decide.ts';
+import { PreviewTraffic } from '../../../core/previews/traffic.ts';
 import { account, insert, insertRunning, type OpenedStore } from '../fixtures.ts';
 
 const nowMs = 2e12 + 1;
@@ -13,7 +14,9 @@ const ends: readonly LifecycleEvent[] = [
 ];
 
 export function describeAdvances(opened: OpenedStore): void {
-  const core = () => ({ store: opened(), clock: { nowMs: () => nowMs }, limits: { maxTimeoutMinutes: 1440 } as never });
+  const previewTraffic = new PreviewTraffic();
+  const clock = { nowMs: () => nowMs };
+  const core = () => ({ store: opened(), clock, limits: { maxTimeoutMinutes: 1440 } as never, previewTraffic });
 
   test('of two ends of a run at once one wins, the other sees what it did, and one charge is written', async () => {
     const pairs = ends.flatMap((one) => ends.map((other) => [one, other] as const));

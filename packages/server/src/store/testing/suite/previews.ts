@@ -41,8 +41,21 @@ export function describePreviews(opened: OpenedStore): void {
     await opened().previews.open(preview(80, 't'));
     const extended = await changed(opened(), running, { status: 'running', expiresAtMs: 3e12 });
     expect(await opened().previews.list('sbx_a')).toHaveLength(1);
-    await changed(opened(), extended, { status: 'failed' });
+    await changed(opened(), extended, { status: 'deleting' });
     expect(await opened().previews.list('sbx_a')).toEqual([]);
+    expect(await opened().previews.findByToken('t')).toBeUndefined();
+  });
+
+  test('a token leads to its port, and to how the sandbox is', async () => {
+    const running = await insertRunning(opened(), 'sbx_a');
+    await opened().previews.open(preview(80, 't'));
+    expect(await opened().previews.findByToken('t')).toEqual({ ...preview(80, 't'), sandboxStatus: 'running' });
+    expect(await opened().previews.findByToken('T')).toBeUndefined();
+    await changed(opened(), running, { status: 'failed' });
+    expect(await opened().previews.findByToken('t')).toEqual({ ...preview(80, 't'), sandboxStatus: 'failed' });
+    expect(await opened().previews.list('sbx_a')).toEqual([]);
+    expect(await opened().retention.removeSandboxes(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
+    expect(await opened().previews.findByToken('t')).toBeUndefined();
   });
 
   test('ports that are opened while the run ends do not outlive it', async () => {

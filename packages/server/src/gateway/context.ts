@@ -1,0 +1,13 @@
+import type { Core } from '../core/context.ts';
+import type { Connect, TunnelAgent } from './forward/tunnel-agent.ts';
+
+/** What forwarding needs. */
+export interface GatewayContext {
+  readonly core: Pick<Core, 'store' | 'machines' | 'previewTraffic' | 'metrics' | 'log'>;
+  /** Previews are at hosts one label below it. */
+  readonly domain: string;
+  /** Whether this peer's X-Forwarded-For is believed. */
+  readonly isTrustedProxy: (address: string) => boolean;
+  readonly connect: Connect;
+  readonly agent: TunnelAgent;
+}

@@ -1,0 +1,64 @@
+import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { PreviewTarget } from '../../core/previews/traffic.ts';
+import { gatewayLimits } from '../limits.ts';
+
+type Connected = (error: Error | null, tunnel: Duplex) => void;
+
+/** Opens a connection to a server in a sandbox. */
+export type Connect = (target: PreviewTarget, signal: AbortSignal) => Promise<Duplex>;
+
+/** What a request through tunnels carries besides what Node knows. */
+export interface TunnelRequestArgs extends ClientRequestArgs {
+  readonly target: PreviewTarget;
+  /** Node keeps the signal of a request to itself. */
+  readonly givenUp: AbortSignal;
+}
+
+/** Connections into sandboxes for one request after another, kept open for a moment in between. */
+export class TunnelAgent extends Agent {
+  readonly #connect: Connect;
+
+  constructor(connect: Connect) {
+    super({ keepAlive: true, maxFreeSockets: gatewayLimits.idleTunnels, scheduling: 'lifo' });
+    this.#connect = connect;
+  }
+
+  override getName(options?: object): string {
+    const { target } = options as TunnelRequestArgs;
+    return `${target.sandboxId}:${target.port}`;
+  }
+
+  override createConnection(
+    options: ClientRequestArgs,
+    connected?: (error: Error | null, tunnel: Duplex) => void,
+  ): undefined {
+    openTunnel(this.#connect, options as TunnelRequestArgs, connected as Connected);
+  }
+
+  override keepSocketAlive(tunnel: Duplex): boolean {
+    const idle = setTimeout(() => tunnel.destroy(), gatewayLimits.idleTunnelMs);
+    idleTimers.set(tunnel, idle);
+    tunnel.once('close', () => clearTimeout(idle));
+    return true;
+  }
+
+  override reuseSocket(tunnel: Duplex, request: ClientRequest): void {
+    clearTimeout(idleTimers.get(tunnel));
+    request.reusedSocket = true;
+  }
+}
+
+const idleTimers = new WeakMap<Duplex, NodeJS.Timeout>();
+
+/** Opens a tunnel for a request; one that comes after the request was given up is closed. */
+export function openTunnel(connect: Connect, { target, givenUp }: TunnelRequestArgs, connected: Connected): void {
+  connect(target, givenUp).then(
+    (tunnel) => {
+      if (givenUp.aborted) tunnel.destroy();
+      connected(null, tunnel);
+    },
+    // The tunnel is not looked at when there is an error.
+    (error: Error) => connected(error, undefined as never),
+  );
+}

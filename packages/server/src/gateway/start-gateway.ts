@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { callbackify } from 'node:util';
+import type { Core } from '../core/context.ts';
+import { connectPreview } from '../core/previews/connect.ts';
+import { Connections } from './connections.ts';
+import type { GatewayContext } from './context.ts';
+import type { Visit } from './forward/let-in.ts';
+import { forwardRequest } from './forward/request.ts';
+import { TunnelAgent } from './forward/tunnel-agent.ts';
+import { forwardUpgrade } from './forward/upgrade.ts';
+import { gatewayLimits } from './limits.ts';
+import { isHttp2, type VisitorRequest } from './messages.ts';
+import type { Certificates } from './tls/certificates.ts';
+import { trustedProxies } from './trusted-proxies.ts';
+import { answerUnreadable } from './unreadable.ts';
+
+export interface GatewayOptions {
+  readonly core: Core;
+  /** Previews are at hosts one label below it. */
+  readonly domain: string;
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Whose X-Forwarded-For is believed. */
+  readonly trustProxy: boolean | string;
+  readonly certificates: Pick<Certificates, 'contextFor' | 'pairForNoName'>;
+}
+
+/** The public side of previews. */
+export interface Gateway extends AsyncDisposable {
+  /** That it listens on. */
+  readonly port: number;
+}
+
+/** Starts to serve previews over TLS. Fails as listening fails. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { core, domain, host, port } = options;
+  const connect: GatewayContext['connect'] = (target, signal) => connectPreview(core, target, signal);
+  const agent = new TunnelAgent(connect);
+  const gateway: GatewayContext = {
+    core,
+    domain,
+    isTrustedProxy: trustedProxies(options.trustProxy),
+    connect,
+    agent,
+  };
+  const server = await openServer(options);
+  const connections = new Connections(domain);
+  connections.watch(server);
+  answerUnreadable(server);
+  const onVisit = holdConnections(core);
+  server.on('request', (request, response) => void forwardRequest(gateway, request, response, onVisit));
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    void forwardUpgrade(gateway, request, socket, head, onVisit);
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : port,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await connections.drain();
+      agent.destroy();
+    },
+  };
+}
+
+async function openServer({ certificates }: GatewayOptions): Promise<Http2SecureServer> {
+  const server = createSecureServer({
+    allowHTTP1: true,
+    ...(await certificates.pairForNoName()),
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: gatewayLimits.handshakeMs,
+    SNICallback: callbackify(certificates.contextFor.bind(certificates)),
+    maxHeaderListPairs: gatewayLimits.headerPairs,
+    settings: {
+      maxConcurrentStreams: gatewayLimits.streamsPerConnection,
+      maxHeaderListSize: gatewayLimits.headerBytes,
+      initialWindowSize: gatewayLimits.streamWindowBytes,
+    },
+  });
+  // What Node knows of HTTP/1.1 servers holds for this one, too, though its types do not say so.
+  return Object.assign(server, {
+    maxConnections: gatewayLimits.connections,
+    maxHeaderSize: gatewayLimits.headerBytes,
+    headersTimeout: gatewayLimits.headersMs,
+    // An upload may take as long as it moves.
+    requestTimeout: 0,
+    timeout: gatewayLimits.idleMs,
+    keepAliveTimeout: gatewayLimits.keepAliveMs,
+    // Whoever offers another protocol is answered in this one.
+    shouldUpgradeCallback: ({ method, headers }: IncomingMessage) =>
+      method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket',
+  });
+}
+
+/** Has a connection that is for one preview alone cut with it, also while nothing is asked over it. */
+function holdConnections({ previewTraffic }: Core): (request: VisitorRequest, visit: Visit) => void {
+  const held = new WeakSet<object>();
+  return (request, { target, ownConnection }) => {
+    const connection = isHttp2(request) ? request.stream.session : request.socket;
+    if (!ownConnection || connection === undefined || held.has(connection)) return;
+    held.add(connection);
+    const release = previewTraffic.holdConnection(target, () => connection.destroy());
+    connection.once('close', release);
+  };
+}

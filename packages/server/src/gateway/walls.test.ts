@@ -1,0 +1,226 @@
+import { once } from 'node:events';
+import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
+import { setTimeout } from 'node:timers/promises';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PreviewService } from '../app/testing/preview-service.ts';
+import { maxOpenPerSandbox } from '../core/previews/enter.ts';
+import { pageOf, untilEnd, Visitor } from './testing/visitor.ts';
+
+let service: PreviewService;
+let visitor: Visitor;
+beforeAll(async () => {
+  service = await PreviewService.start();
+  visitor = new Visitor(service.ca);
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+/** Another preview's URL: the same port at another name. */
+const elsewhere = (url: URL, label: string) => new URL(`https://${label}.localhost:${url.port}/`);
+const html = { accept: 'text/html,application/xhtml+xml' };
+
+async function answered(session: ClientHttp2Session, headers: Record<string, string>): Promise<IncomingHttpHeaders> {
+  const stream = session.request({ ':path': '/', ...headers });
+  const [head] = await once(stream, 'response');
+  stream.resume();
+  return head;
+}
+
+describe('when there is nothing to show', () => {
+  test('an unknown token is not found: a page for browsers, JSON for others', async () => {
+    const { url } = await service.serve((_request, response) => response.end('ok'));
+    const unknown = elsewhere(url, 'a'.repeat(32));
+    const page = await visitor.get(unknown, { headers: html });
+    expect([page.status, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(page.text).toContain('No such preview');
+    expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+    const other = await visitor.get(unknown);
+    expect([other.status, JSON.parse(other.text).error.type]).toEqual([404, 'unknown']);
+    expect(other.headers['x-mayfly-preview']).toBe('unknown');
+  });
+
+  test('nothing listening is said, and a server that is just starting is waited for', async () => {
+    const { url, server, port } = await service.serve((_request, response) => response.end('up'));
+    server.close();
+    const [page, other] = await Promise.all([visitor.get(url, { headers: html }), visitor.get(url)]);
+    expect(page.status).toBe(502);
+    expect(page.text).toContain(`Nothing listens on port ${port} in the sandbox.`);
+    expect(JSON.parse(other.text).error.type).toBe('nothing_listening');
+    const waiting = visitor.get(url);
+    await setTimeout(300);
+    await service.listen((_request, response) => response.end('up'), port);
+    expect((await waiting).text).toBe('up');
+  }, 15_000);
+
+  test('a machine that died is said at once, and cuts what was open', async () => {
+    const { url, sandboxId } = await service.serve((_request, response) => response.write('…'));
+    const open = await visitor.open(url);
+    const machine = service.driver.machines.find(({ id }) => id === sandboxId);
+    machine?.die('killed');
+    await expect(pageOf(open)).rejects.toThrow('aborted');
+    await expect.poll(async () => (await visitor.get(url)).status).toBe(502);
+    expect(JSON.parse((await visitor.get(url)).text).error.message).toBe("The sandbox's machine has died.");
+  });
+});
+
+describe('the end of a preview', () => {
+  /** One of everything that can be open through a preview. */
+  async function openEverything() {
+    const { url, sandboxId, port, server } = await service.serve((_request, response) => void response.write('…'));
+    server.on('upgrade', (_request, socket) =>
+      socket.write('HTTP/1.1 101 ok\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'),
+    );
+    const download = await visitor.open(url);
+    const socket = await visitor.raw(url);
+    socket.write(`GET / HTTP/1.1\r\nHost: ${url.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`);
+    await once(socket, 'data');
+    const session = visitor.http2(url);
+    await once(session.request({ ':path': '/' }), 'response');
+    return { url, sandboxId, port, server, open: [download, socket, session] as const };
+  }
+
+  test.each([
+    [
+      'closing it',
+      (sandboxId: string, port: number) => service.call('DELETE', `/sandboxes/${sandboxId}/ports/${port}`),
+    ],
+    ['deleting the sandbox', (sandboxId: string) => service.call('DELETE', `/sandboxes/${sandboxId}`)],
+  ])('%s cuts everything at once', async (_how, end) => {
+    const { url, sandboxId, port, open } = await openEverything();
+    const closed = open.map((thing) => new Promise((resolve) => thing.once('close', resolve).once('error', () => {})));
+    for (const thing of open) if ('resume' in thing) thing.resume();
+    await end(sandboxId, port);
+    await Promise.all(closed);
+    expect((await visitor.get(url)).status).toBe(404);
+    expect(service.core.previewTraffic.countOf(sandboxId)).toBe(0);
+  });
+
+  test('a connection over which nothing is asked goes, too, and a new preview has a new URL', async () => {
+    const { url, sandboxId, port } = await service.serve((_request, response) => response.end('ok'));
+    const session = visitor.http2(url);
+    expect(await answered(session, {})).toMatchObject({ ':status': 200 });
+    await service.call('DELETE', `/sandboxes/${sandboxId}/ports/${port}`);
+    if (!session.closed) await once(session, 'close');
+    const again = await service.open(sandboxId, port);
+    expect(again.hostname).not.toBe(url.hostname);
+    expect((await visitor.get(again)).text).toBe('ok');
+    expect((await visitor.get(url)).status).toBe(404);
+  });
+
+  test('closing one leaves the others of the sandbox alone', async () => {
+    const { url, sandboxId } = await service.serve((_request, response) => response.write('…'));
+    const open = await visitor.open(url);
+    await service.open(sandboxId, 9);
+    await service.call('DELETE', `/sandboxes/${sandboxId}/ports/9`);
+    expect(open.destroyed).toBe(false);
+    open.destroy();
+  });
+});
+
+describe('limits', () => {
+  test('a sandbox has so many requests open and no more; others are served', async () => {
+    const { url, sandboxId } = await service.serve((_request, response) => response.write('…'));
+    const other = await service.serve((_request, response) => response.end('ok'));
+    const sessions = Array.from({ length: 4 }, () => visitor.http2(url));
+    const ask = (session: ClientHttp2Session) => once(session.request({ ':path': '/' }), 'response');
+    const each = Array.from({ length: maxOpenPerSandbox / sessions.length });
+    await Promise.all(sessions.flatMap((session) => each.map(() => ask(session))));
+    expect(service.core.previewTraffic.countOf(sandboxId)).toBe(maxOpenPerSandbox);
+    const refused = await visitor.get(url);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect((await visitor.get(other.url)).text).toBe('ok');
+    for (const session of sessions) session.destroy();
+    await expect.poll(() => service.core.previewTraffic.countOf(sandboxId)).toBe(0);
+  });
+
+  test('headers have a size', async () => {
+    const { url } = await service.serve((_request, response) => response.end('ok'));
+    expect((await visitor.get(url, { headers: { 'x-long': 'x'.repeat(60_000) } })).status).not.toBe(431);
+    expect((await visitor.get(url, { headers: { 'x-long': 'x'.repeat(70_000) } })).status).toBe(431);
+  });
+});
+
+describe('what servers read in different ways', () => {
+  async function say(text: string): Promise<{ readonly heard: string; readonly seen: string[] }> {
+    const seen: string[] = [];
+    const { url } = await service.serve((request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      response.end('ok');
+    });
+    const socket: TLSSocket = await visitor.raw(url);
+    socket.write(text.replaceAll('HOST', url.host), 'latin1');
+    return { heard: await untilEnd(socket), seen };
+  }
+
+  test.each([
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde'],
+    [
+      'length and chunks',
+      'POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\n\r\n',
+    ],
+    ['an unknown coding', 'POST / HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
+    [
+      'a coding in disguise',
+      'POST / HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: xchunked\r\nConnection: close\r\n\r\n0\r\n\r\n',
+    ],
+    ['a space before the colon', 'GET / HTTP/1.1\r\nHost: HOST\r\nX-A : b\r\n\r\n'],
+    ['a folded line', 'GET / HTTP/1.1\r\nHost: HOST\r\nX-A: b\r\n c\r\nConnection: close\r\n\r\n'],
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\nConnection: close\r\n\r\n'],
+    ['a whole URL as its path', 'GET http://169.254.169.254/ HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n'],
+    ['CONNECT', 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: HOST\r\n\r\n'],
+    ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: HOST\r\nX-A: a\0b\r\n\r\n'],
+  ])('%s gets no further than the gateway', async (_what, text) => {
+    const { heard, seen } = await say(text);
+    expect(heard).toMatch(/^(HTTP\/1\.1 (400|501) |$)/);
+    expect(seen).toEqual([]);
+  });
+
+  test('an offer of another protocol is not taken, nor passed on', async () => {
+    const { heard, seen } = await say(
+      'GET /a HTTP/1.1\r\nHost: HOST\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\nConnection: Upgrade, HTTP2-Settings, close\r\n\r\n',
+    );
+    expect(heard).toMatch(/^HTTP\/1\.1 200 /);
+    expect(seen).toEqual(['GET /a']);
+  });
+
+  test('a connection for one preview does not serve another', async () => {
+    const one = await service.serve((_request, response) => response.end('one'));
+    const two = await service.serve((_request, response) => response.end('two'));
+    const session = visitor.http2(one.url);
+    expect(await answered(session, { ':authority': two.url.host })).toMatchObject({ ':status': 421 });
+    session.destroy();
+    const page = await visitor.get(one.url, { headers: { host: two.url.host } });
+    expect(page.status).toBe(421);
+  });
+
+  test('a server whose answer is no HTTP does no harm', async () => {
+    const { url, server } = await service.serve(() => {});
+    server.on('connection', (socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nX: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'),
+    );
+    expect((await visitor.get(url)).status).toBe(502);
+  });
+
+  test('an answer with headers without end is given up', async () => {
+    const { url, server } = await service.serve(() => {});
+    server.on('connection', (socket) => {
+      socket.on('error', () => {});
+      socket.write('HTTP/1.1 200 OK\r\n');
+      for (let line = 0; line < 20_000; line += 1) socket.write(`X-${line}: ${'x'.repeat(100)}\r\n`);
+    });
+    expect((await visitor.get(url)).status).toBe(502);
+  });
+});
+
+test('no token was ever logged', async () => {
+  const { url } = await service.serve((_request, response) => response.end('ok'));
+  await visitor.get(url);
+  const tokens = (await service.core.store.sandboxes.withStatus(['running'])).map(({ id }) =>
+    service.core.store.previews.list(id),
+  );
+  const known = (await Promise.all(tokens)).flat().map(({ token }) => token);
+  expect(known).toContain(url.hostname.split('.')[0]);
+  const log = service.logged.join('');
+  expect(log).toContain('preview_answered');
+  for (const token of known) expect(log).not.toContain(token);
+});
