@@ -18,6 +18,8 @@ export interface Wired {
   readonly app: HttpApp;
   /** Where callers reach it; set it once that is known. */
   publicUrl: string;
+  /** The root (PEM) to trust for previews; set it once it is known. */
+  previewRoot: string | undefined;
   readiness: Readiness;
 }
 
@@ -35,9 +37,10 @@ export function wire(parts: Parts): Wired {
     metricsPage: metrics,
     metricsPublic,
     previewUrl: previewUrlOf(previewDomain, previewPort),
+    previewRoot: () => wired.previewRoot,
     publicUrl: () => wired.publicUrl,
     readiness: () => wired.readiness,
   });
-  const wired: Wired = { core, app, publicUrl: 'http://localhost', readiness: 'starting' };
+  const wired: Wired = { core, app, publicUrl: 'http://localhost', previewRoot: undefined, readiness: 'starting' };
   return wired;
 }
