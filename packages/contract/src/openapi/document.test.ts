@@ -180,3 +180,20 @@ describe('limits', () => {
     expect(changed.info.description).not.toBe(document.info.description);
   });
 });
+
+describe('previews', () => {
+  const textFor = (previewUrl: string) =>
+    openApiDocument({ limits: defaultLimits, publicUrl: 'http://127.0.0.1:8080', previewUrl }).info.description;
+
+  test('it says how to trust the root and to reach names that are not resolved', () => {
+    const text = textFor('https://TOKEN.localhost:8443/');
+    expect(text).toContain('curl -o preview-root.crt http://127.0.0.1:8080/preview-root.crt');
+    expect(text).toContain('curl --cacert preview-root.crt https://TOKEN.localhost:8443/');
+    expect(text).toContain('--resolve TOKEN.localhost:8443:127.0.0.1 https://TOKEN.localhost:8443/');
+    expect(textFor('https://TOKEN.localhost/')).toContain('--resolve TOKEN.localhost:443:127.0.0.1');
+  });
+
+  test('a domain of the operator’s is resolved by everybody', () => {
+    expect(textFor('https://TOKEN.preview.example.com/')).not.toContain('--resolve');
+  });
+});

@@ -34,7 +34,7 @@ export function guide({ limits, publicUrl, previewUrl }: GuideOptions): readonly
     authentication,
     requests(limits),
     sandboxes,
-    previews(previewUrl),
+    previews(publicUrl, previewUrl),
     errors,
     retries,
     limitsChapter(limits),
@@ -111,8 +111,8 @@ const sandboxes: Chapter = {
   ],
 };
 
-/** How a browser comes to trust the certificates of previews belongs here. */
-function previews(previewUrl: string): Chapter {
+function previews(publicUrl: string, previewUrl: string): Chapter {
+  const trusting = 'curl --cacert preview-root.crt';
   return {
     id: 'previews',
     title: 'Previews',
@@ -120,10 +120,31 @@ function previews(previewUrl: string): Chapter {
       { text: 'Exposing a port gives it an https URL with an unguessable token:' },
       { code: previewUrl },
       {
-        text: 'Whoever has the URL reaches the port, without a key. It stops working when the preview is closed or the sandbox stops.',
+        text: 'Whoever has the URL reaches the port, without a key. It stops working, and open connections are cut, when the preview is closed or the sandbox stops. HTTP/1.1, HTTP/2, WebSockets and event streams pass.',
       },
+      {
+        text: 'The server in the sandbox sees `Host: localhost:PORT`, and never the token. While nothing listens on the port, a preview answers 502; one that is unknown or closed answers 404.',
+      },
+      {
+        text: `Unless the operator brought a certificate of their own, previews are signed by an authority of this service. Its root is \`preview-root.crt\` here (no key is needed; 404 means that there is nothing to trust) and \`preview-authority/root.crt\` in the data folder. It can vouch for nothing but previews. Let the client trust it:`,
+      },
+      { code: `curl -o preview-root.crt ${publicUrl}/preview-root.crt\n${trusting} ${previewUrl}` },
+      {
+        text: 'Browsers: add it to the authorities of the system or the browser. Node: `NODE_EXTRA_CA_CERTS=preview-root.crt`. Python: `SSL_CERT_FILE=preview-root.crt`, or `REQUESTS_CA_BUNDLE` for requests (both replace the usual authorities). `docs/previews.md` of the project has the steps for each.',
+      },
+      ...unresolved(previewUrl, trusting),
     ],
   };
+}
+
+/** Names under localhost are looked up by browsers and recent curl themselves, but not by every client. */
+function unresolved(previewUrl: string, trusting: string): readonly Block[] {
+  const [, name, port = '443'] = /^https:\/\/([^/:]+\.localhost)(?::(\d+))?\//.exec(previewUrl) ?? [];
+  if (name === undefined) return [];
+  return [
+    { text: 'For a client that does not resolve names under `localhost`, name the address:' },
+    { code: `${trusting} --resolve ${name}:${port}:127.0.0.1 ${previewUrl}` },
+  ];
 }
 
 const errors: Chapter = {

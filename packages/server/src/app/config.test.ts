@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { defaultLimits } from '@mayfly/contract';
 import { expect, test } from 'vitest';
 import { printableConfig, readConfig } from './config.ts';
@@ -12,6 +13,8 @@ test('everything has a default', () => {
     databaseUrl: undefined,
     previewDomain: 'localhost',
     previewPort: 8443,
+    previewPublicPort: undefined,
+    tlsFiles: undefined,
     bootstrapEmail: 'admin@localhost',
     bootstrapApiKey: undefined,
     bootstrapCreditMicroUsd: 100_000_000,
@@ -41,6 +44,32 @@ test('settings are read, and an empty one is none', () => {
   });
   expect(config).toMatchObject({ port: 0, host: '127.0.0.1', bootstrapCreditMicroUsd: 2_500_000 });
   expect(config.publicUrl).toBe('https://m.example');
+});
+
+test('the settings of previews', () => {
+  const config = readConfig({
+    MAYFLY_PREVIEW_DOMAIN: 'Preview.Example.com',
+    MAYFLY_PREVIEW_PORT: '0',
+    MAYFLY_PREVIEW_PUBLIC_PORT: '443',
+    MAYFLY_TLS_CERT: '/etc/mayfly/tls.crt',
+    MAYFLY_TLS_KEY: 'tls.key',
+  });
+  expect(config).toMatchObject({ previewDomain: 'preview.example.com', previewPort: 0, previewPublicPort: 443 });
+  expect(config.tlsFiles).toEqual({ certFile: '/etc/mayfly/tls.crt', keyFile: resolve('tls.key') });
+  expect(printableConfig(config).tlsFiles).toEqual(config.tlsFiles);
+});
+
+test.each(['0', '65536', 'https'])('MAYFLY_PREVIEW_PUBLIC_PORT %s is refused', (port) => {
+  expect(() => readConfig({ MAYFLY_PREVIEW_PUBLIC_PORT: port })).toThrow(/MAYFLY_PREVIEW_PUBLIC_PORT: must be a whole/);
+});
+
+test('a certificate without its key is refused, and the other way round', () => {
+  expect(() => readConfig({ MAYFLY_TLS_CERT: 'tls.crt' })).toThrow(
+    /MAYFLY_TLS_KEY: must be given together with MAYFLY_TLS_CERT/,
+  );
+  expect(() => readConfig({ MAYFLY_TLS_KEY: 'tls.key', MAYFLY_TLS_CERT: '' })).toThrow(
+    /MAYFLY_TLS_CERT: must be given together with MAYFLY_TLS_KEY/,
+  );
 });
 
 test('every problem is named at once', () => {

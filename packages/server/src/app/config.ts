@@ -8,9 +8,10 @@ import {
   domain,
   email,
   flag,
-  folder,
+  localPath,
   microUsd,
   port,
+  publicPort,
   publicUrl,
   setting,
   trustProxy,
@@ -18,6 +19,7 @@ import {
 } from './config/fields.ts';
 import { limitProblems, limitSettings, limitsFrom } from './config/limit-settings.ts';
 import { poolSetting } from './config/pool-setting.ts';
+import { type TlsFiles, tlsFilesFrom, tlsFilesProblems } from './config/tls-files.ts';
 import { StartError } from './start-error.ts';
 
 const mebibyte = 1_048_576;
@@ -27,11 +29,14 @@ const environment = z.object({
   MAYFLY_HOST: setting(z.string(), '127.0.0.1'),
   MAYFLY_PORT: setting(port, 8080),
   MAYFLY_PUBLIC_URL: setting(publicUrl, undefined),
-  MAYFLY_DATA_DIR: setting(folder, '/var/lib/mayfly'),
-  MAYFLY_CACHE_DIR: setting(folder, '/var/cache/mayfly'),
+  MAYFLY_DATA_DIR: setting(localPath, '/var/lib/mayfly'),
+  MAYFLY_CACHE_DIR: setting(localPath, '/var/cache/mayfly'),
   MAYFLY_DATABASE_URL: setting(databaseUrl, undefined),
   MAYFLY_PREVIEW_DOMAIN: setting(domain, 'localhost'),
   MAYFLY_PREVIEW_PORT: setting(port, 8443),
+  MAYFLY_PREVIEW_PUBLIC_PORT: setting(publicPort, undefined),
+  MAYFLY_TLS_CERT: setting(localPath, undefined),
+  MAYFLY_TLS_KEY: setting(localPath, undefined),
   MAYFLY_BOOTSTRAP_EMAIL: setting(email, 'admin@localhost'),
   MAYFLY_BOOTSTRAP_API_KEY: setting(apiKey, undefined),
   MAYFLY_BOOTSTRAP_CREDIT_USD: setting(microUsd, 100_000_000),
@@ -67,7 +72,12 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** Previews are at https://<token>.<domain>[:port]/. */
   readonly previewDomain: string;
+  /** Where the gateway listens; 0 takes any free one. */
   readonly previewPort: number;
+  /** The port in the URLs of previews, if not the one listened on. */
+  readonly previewPublicPort: number | undefined;
+  /** The operator's own certificate for previews; a local authority signs when absent. */
+  readonly tlsFiles: TlsFiles | undefined;
   readonly bootstrapEmail: string;
   /** Secret. */
   readonly bootstrapApiKey: string | undefined;
@@ -96,6 +106,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const issues = [...(general.error?.issues ?? []), ...(limit.error?.issues ?? [])];
   const problems = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   const limits = limit.success ? limitsFrom(limit.data) : undefined;
+  if (general.success) problems.push(...tlsFilesProblems(general.data));
   if (limits !== undefined) problems.push(...limitProblems(limits));
   if (problems.length > 0 || !general.success || limits === undefined) {
     throw new StartError(`These settings cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
@@ -110,6 +121,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     databaseUrl: data.MAYFLY_DATABASE_URL,
     previewDomain: data.MAYFLY_PREVIEW_DOMAIN,
     previewPort: data.MAYFLY_PREVIEW_PORT,
+    previewPublicPort: data.MAYFLY_PREVIEW_PUBLIC_PORT,
+    tlsFiles: tlsFilesFrom(data),
     bootstrapEmail: data.MAYFLY_BOOTSTRAP_EMAIL,
     bootstrapApiKey: data.MAYFLY_BOOTSTRAP_API_KEY,
     bootstrapCreditMicroUsd: data.MAYFLY_BOOTSTRAP_CREDIT_USD,

@@ -14,7 +14,7 @@ export async function runService(options: RunOptions): Promise<number> {
   } catch (error) {
     return reportFailedStart(error);
   }
-  process.stdout.write(greeting(service.url, service.firstAccount));
+  process.stdout.write(greeting(service.url, service.firstAccount, service.previews));
   await stopRequested;
   process.stdout.write('Stopping: requests in flight may finish. Again to stop at once.\n');
   void nextStopSignal().then(() => process.exit(130));

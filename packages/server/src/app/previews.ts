@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Core } from '../core/context.ts';
 import type { Log } from '../core/ports/log.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
@@ -5,20 +6,24 @@ import { CertificateError } from '../gateway/tls/certificate-error.ts';
 import { type Certificates, openCertificates } from '../gateway/tls/certificates.ts';
 import type { Config } from './config.ts';
 import { explainListen } from './listen.ts';
+import { previewUrl } from './preview-url.ts';
 import { StartError } from './start-error.ts';
 
 /** Previews that are being served. */
 export interface Previews extends AsyncDisposable {
   /** The port in their URLs. */
   readonly publicPort: number;
-  /** The PEM file of the local authority's root; undefined with the operator's own certificate. */
+  /** With `*` for the token. */
+  readonly url: string;
+  /** The PEM file of the local authority's root, and what is in it; undefined with the operator's own certificate. */
   readonly rootFile: string | undefined;
+  readonly root: string | undefined;
 }
 
-interface Settings extends Pick<Config, 'dataDir' | 'host' | 'previewDomain' | 'previewPort' | 'trustProxy'> {
-  readonly previewPublicPort?: number | undefined;
-  readonly tlsFiles?: { readonly certFile: string; readonly keyFile: string } | undefined;
-}
+type Settings = Pick<
+  Config,
+  'dataDir' | 'host' | 'previewDomain' | 'previewPort' | 'previewPublicPort' | 'tlsFiles' | 'trustProxy'
+>;
 
 /** Starts to serve previews. Fails with a StartError that says what to do. */
 export async function startPreviews(core: Core, config: Settings, log: Log): Promise<Previews> {
@@ -30,10 +35,15 @@ export async function startPreviews(core: Core, config: Settings, log: Log): Pro
       throw new StartError(explainListen(cause, host, port, 'MAYFLY_PREVIEW_PORT'), { cause });
     }),
   );
+  const { rootFile } = certificates;
+  const root = rootFile === undefined ? undefined : await readFile(rootFile, 'utf8');
+  const publicPort = config.previewPublicPort ?? gateway.port;
   const held = acquired.move();
   return {
-    publicPort: config.previewPublicPort ?? gateway.port,
-    rootFile: certificates.rootFile,
+    publicPort,
+    url: previewUrl(domain, publicPort, '*'),
+    rootFile,
+    root,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }

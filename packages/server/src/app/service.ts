@@ -43,7 +43,7 @@ export interface Service {
   /** Only on the very first start. */
   readonly firstAccount: FirstAccount | undefined;
   readonly core: Core;
-  readonly previews: Pick<Previews, 'publicPort' | 'rootFile'>;
+  readonly previews: Pick<Previews, 'url' | 'rootFile'>;
   /** Lets requests in flight finish, then releases everything in the reverse order of acquiring it. */
   stop(machines?: MachinesAtStop): Promise<void>;
 }
@@ -74,6 +74,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
   const previews = acquired.use(await startPreviews(core, config, log));
   wired.previewPort = previews.publicPort;
+  wired.previewRoot = previews.root;
   acquired.defer(() => closeHttp(app, drainMs));
   wired.publicUrl = await listen(app, config);
   wired.readiness = 'ready';

@@ -18,8 +18,9 @@ export interface Wired {
   readonly app: HttpApp;
   /** Where callers reach it; set it once that is known. */
   publicUrl: string;
-  /** The port in the URLs of previews; set it once that is known. */
+  /** The port in the URLs of previews, and the root (PEM) to trust for them; set both once they are known. */
   previewPort: number;
+  previewRoot: string | undefined;
   readiness: Readiness;
 }
 
@@ -37,9 +38,17 @@ export function wire(parts: Parts): Wired {
     metricsPage: metrics,
     metricsPublic,
     previewUrl: (token) => previewUrl(previewDomain, wired.previewPort, token),
+    previewRoot: () => wired.previewRoot,
     publicUrl: () => wired.publicUrl,
     readiness: () => wired.readiness,
   });
-  const wired: Wired = { core, app, publicUrl: 'http://localhost', previewPort, readiness: 'starting' };
+  const wired: Wired = {
+    core,
+    app,
+    publicUrl: 'http://localhost',
+    previewPort,
+    previewRoot: undefined,
+    readiness: 'starting',
+  };
   return wired;
 }

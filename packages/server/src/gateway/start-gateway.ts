@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
+import { repeat } from '../core/background/repeat.ts';
 import type { Core } from '../core/context.ts';
 import { connectPreview } from '../core/previews/connect.ts';
 import { Connections } from './connections.ts';
@@ -16,6 +17,9 @@ import { isHttp2, type VisitorRequest } from './messages.ts';
 import type { Certificates } from './tls/certificates.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 import { answerUnreadable } from './unreadable.ts';
+
+/** How often the certificate for visitors that name nothing is looked at. */
+const renewMs = 60_000;
 
 export interface GatewayOptions {
   readonly core: Core;
@@ -58,10 +62,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   server.listen(port, host);
   await once(server, 'listening');
+  const renewing = repeat('preview_certificate', renewMs, () => renewNameless(server, options.certificates), core.log);
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,
     [Symbol.asyncDispose]: async () => {
+      await renewing[Symbol.asyncDispose]();
       server.close();
       await connections.drain();
       agent.destroy();
@@ -96,6 +102,11 @@ async function openServer({ certificates }: GatewayOptions): Promise<Http2Secure
     shouldUpgradeCallback: ({ method, headers }: IncomingMessage) =>
       method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket',
   });
+}
+
+/** Gives visitors that name nothing, such as some proxies, the certificate that holds now. */
+async function renewNameless(server: Http2SecureServer, certificates: GatewayOptions['certificates']): Promise<void> {
+  server.setSecureContext({ ...(await certificates.pairForNoName()), minVersion: 'TLSv1.2' });
 }
 
 /** Has a connection that is for one preview alone cut with it, also while nothing is asked over it. */

@@ -13,6 +13,7 @@ import { addHostCheck } from './host-header.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 import { addRequestCount, metricsRoute } from './metrics.ts';
 import { portRoutes } from './ports.ts';
+import { previewRootRoute } from './preview-root.ts';
 import { addSourceWindow, showWindow } from './rate-limits.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { addRequestIds, requestIdOf } from './request-id.ts';
@@ -70,6 +71,7 @@ export function buildHttp(deps: HttpDeps): HttpApp {
   closeConnectionsWhileStopping(app, deps);
   healthRoute(app, deps);
   metricsRoute(app, deps);
+  previewRootRoute(app, deps);
   referenceRoutes(app, deps);
   app.register(async (v1: HttpApp) => addVersionOne(v1, deps), { prefix: '/v1' });
   return app;

@@ -30,6 +30,8 @@ export interface HttpDeps {
   readonly metricsPublic: boolean;
   /** The public URL of a preview, by its token. */
   readonly previewUrl: (token: string) => string;
+  /** The root (PEM) that a client must trust to reach previews; undefined with a certificate of the operator's own. */
+  readonly previewRoot: () => string | undefined;
   /** Where callers reach the service, without a slash at the end. */
   readonly publicUrl: () => string;
   readonly readiness: () => Readiness;

@@ -9,8 +9,10 @@ export function setting<Value extends z.ZodType, const Missing>(value: Value, mi
     .transform((given) => (given === undefined ? missing : given));
 }
 
-export const folder = z.string().transform((path) => resolve(path));
+export const localPath = z.string().transform((path) => resolve(path));
+/** 0 takes any free one. */
 export const port = z.coerce.number({ error: 'must be a port number' }).int().min(0).max(65_535);
+export const publicPort = wholeNumber(1, 65_535);
 export const publicUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .transform((url) => url.replace(/\/+$/, ''));

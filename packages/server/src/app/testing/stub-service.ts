@@ -99,6 +99,9 @@ export async function stubService(deadlines?: Partial<Deadlines>, settings: Node
     setReadiness: (readiness: Readiness) => {
       wired.readiness = readiness;
     },
+    setPreviewRoot: (pem: string) => {
+      wired.previewRoot = pem;
+    },
     async [Symbol.asyncDispose]() {
       await wired.app.close();
       await wired.core.background.idle();
