@@ -56,7 +56,22 @@ export function openTunnel(connection: Connection, port: number, deadlineMs: num
 function tunnelOf(stream: ClientHttp2Stream): Duplex {
   stream.on('error', () => {});
   stream.once('end', () => stream.end());
+  leaveOutEmptyWrites(stream);
   return stream;
+}
+
+/**
+ * Node tells that several writes are done, and lets go of their bytes, as soon as it meets an empty one among the last of them, sent or
+ * not: what then goes to the guest is whatever came to lie there. HTTP's client ends every body with an empty write.
+ */
+function leaveOutEmptyWrites(stream: ClientHttp2Stream): void {
+  const writeAll = stream._writev?.bind(stream);
+  if (writeAll === undefined) return;
+  stream._writev = (chunks, done) => {
+    const full = chunks.filter(({ chunk }) => (chunk as string | Buffer).length > 0);
+    if (full.length === 0) done();
+    else writeAll(Object.assign(full, { allBuffers: full.every(({ chunk }) => typeof chunk !== 'string') }), done);
+  };
 }
 
 /** Reads why the agent refused, which is what the tunnel fails with. */
