@@ -56,7 +56,20 @@ export function openTunnel(connection: Connection, port: number, deadlineMs: num
 function tunnelOf(stream: ClientHttp2Stream): Duplex {
   stream.on('error', () => {});
   stream.once('end', () => stream.end());
+  writeBytesOnly(stream);
   return stream;
+}
+
+/** Node 24 garbles a text that is written to an HTTP/2 stream together with bytes, as HTTP's head and body are: it gets bytes alone. */
+function writeBytesOnly(stream: ClientHttp2Stream): void {
+  type Write = (chunk: unknown, encoding?: unknown, done?: unknown) => boolean;
+  const write = stream.write.bind(stream) as Write;
+  const writeBytes: Write = (chunk, encoding, done) => {
+    if (typeof chunk !== 'string') return write(chunk, encoding, done);
+    const bytes = Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined);
+    return write(bytes, typeof encoding === 'function' ? encoding : done);
+  };
+  stream.write = writeBytes;
 }
 
 /** Reads why the agent refused, which is what the tunnel fails with. */
