@@ -92,6 +92,31 @@ test('an answer and a request stream: each piece is there before the next is sen
   session.destroy();
 });
 
+test.each(['GET', 'DELETE', 'POST'])(
+  'the body of a %s ends where the visitor ended it, and is not taken for a request',
+  async (method) => {
+    const seen: string[] = [];
+    const { url } = await service.serve((request, response) => {
+      void text(request).then((received) => {
+        seen.push(`${request.method} ${request.url} ${received}`);
+        return response.end('ok');
+      });
+    });
+    const body = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
+    const headers = { 'transfer-encoding': 'chunked' };
+    expect((await visitor.get(url, { method, path: '/1', body, headers })).text).toBe('ok');
+    expect(
+      (await visitor.get(url, { method, path: '/2', body, headers: { 'content-length': body.length } })).text,
+    ).toBe('ok');
+    const session = visitor.http2(url);
+    const stream = session.request({ ':method': method, ':path': '/3' }, { endStream: false });
+    stream.end(body);
+    expect(await text(stream)).toBe('ok');
+    session.destroy();
+    expect(seen).toEqual(['/1', '/2', '/3'].map((path) => `${method} ${path} ${body}`));
+  },
+);
+
 test('answers without a body, redirects and errors of the server are passed on', async () => {
   const { url, port } = await service.serve((request, response) => {
     if (request.url === '/redirect') response.writeHead(302, { location: `http://localhost:${port}/there` }).end();

@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
@@ -56,12 +57,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   connections.watch(server);
   answerUnreadable(server);
   const onVisit = holdConnections(core);
-  server.on('request', (request, response) => void forwardRequest(gateway, request, response, onVisit));
+  const unforeseen = (err: unknown) => core.log.error({ err }, 'preview_failed');
+  server.on('request', (request, response) => {
+    forwardRequest(gateway, request, response, onVisit).catch(unforeseen);
+  });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    void forwardUpgrade(gateway, request, socket, head, onVisit);
+    forwardUpgrade(gateway, request, socket, head, onVisit).catch(unforeseen);
   });
   server.listen(port, host);
   await once(server, 'listening');
+  // A connection that cannot be taken, for lack of descriptors say, is its visitor's loss alone.
+  server.on('error', (err) => core.log.error({ err }, 'preview_connection_failed'));
   const renewing = repeat('preview_certificate', renewMs, () => renewNameless(server, options.certificates), core.log);
   const address = server.address();
   return {
@@ -80,6 +86,8 @@ async function openServer({ certificates }: GatewayOptions): Promise<Http2Secure
     allowHTTP1: true,
     ...(await certificates.pairForNoName()),
     minVersion: 'TLSv1.2',
+    // A resumed session would not tell the name it is for.
+    secureOptions: constants.SSL_OP_NO_TICKET,
     handshakeTimeout: gatewayLimits.handshakeMs,
     SNICallback: callbackify(certificates.contextFor.bind(certificates)),
     maxHeaderListPairs: gatewayLimits.headerPairs,
@@ -106,7 +114,11 @@ async function openServer({ certificates }: GatewayOptions): Promise<Http2Secure
 
 /** Gives visitors that name nothing, such as some proxies, the certificate that holds now. */
 async function renewNameless(server: Http2SecureServer, certificates: GatewayOptions['certificates']): Promise<void> {
-  server.setSecureContext({ ...(await certificates.pairForNoName()), minVersion: 'TLSv1.2' });
+  server.setSecureContext({
+    ...(await certificates.pairForNoName()),
+    minVersion: 'TLSv1.2',
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  });
 }
 
 /** Has a connection that is for one preview alone cut with it, also while nothing is asked over it. */

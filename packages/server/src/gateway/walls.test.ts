@@ -193,6 +193,22 @@ describe('what servers read in different ways', () => {
     expect(page.status).toBe(421);
   });
 
+  test('a connection that goes on with an earlier one’s secrets is no exception', async () => {
+    const { url } = await service.serve((_request, response) => response.end('ok'));
+    const other = await service.serve((_request, response) => response.end('other'));
+    const first = await visitor.raw(url);
+    const session = new Promise<Buffer | undefined>((resolve) => {
+      first.once('session', resolve);
+      first.once('close', () => resolve(undefined));
+    });
+    first.write(`GET / HTTP/1.1\r\nHost: ${url.host}\r\nConnection: close\r\n\r\n`);
+    await untilEnd(first);
+    const second = await visitor.raw(url, { session: await session });
+    second.write(`GET / HTTP/1.1\r\nHost: ${other.url.host}\r\nConnection: close\r\n\r\n`);
+    expect(second.isSessionReused()).toBe(false);
+    expect(await untilEnd(second)).toMatch(/^HTTP\/1\.1 421 /);
+  });
+
   test('a server whose answer is no HTTP does no harm', async () => {
     const { url, server } = await service.serve(() => {});
     server.on('connection', (socket) =>

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -50,6 +51,26 @@ describe('a tunnel', () => {
     tunnel.end();
     await once(tunnel, 'close');
     expect([asked, received]).toEqual([['POST /tunnels?port=3000'], 10_000_000]);
+  });
+
+  it('carries the head and the body of a request of Node’s own as they are', async () => {
+    const heard = Promise.withResolvers<string>();
+    const { agent } = await attached(async (stream) => {
+      stream.respond({ ':status': 200 });
+      heard.resolve(await text(stream));
+    });
+    const tunnel = await agent.openTunnel(3000);
+    const request = httpRequest({
+      method: 'POST',
+      headers: { 'content-length': '4' },
+      createConnection: (_options, connected) => {
+        setImmediate(() => connected?.(null, tunnel));
+        return undefined;
+      },
+    });
+    request.on('error', () => {});
+    request.end(Buffer.from('body'), () => tunnel.end());
+    expect(await heard.promise).toMatch(/^POST \/ HTTP\/1\.1\r\ncontent-length: 4\r\n.*\r\n\r\nbody$/s);
   });
 
   it('closes once the guest has ended its side', async () => {

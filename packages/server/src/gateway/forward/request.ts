@@ -21,6 +21,8 @@ export async function forwardRequest(
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
+  // A visitor who leaves in the middle is no error of ours.
+  for (const side of [request, response]) side.on('error', () => {});
   if (isHttp2(request)) request.stream.setTimeout(gatewayLimits.idleMs, () => breakOff(response));
   const { metrics, log } = gateway.core;
   try {

@@ -28,7 +28,7 @@ export function sendRefusal(request: VisitorRequest, response: VisitorResponse, 
     // What is left of the request is not read: over HTTP/1.1 the connection ends with it.
     const closing = request.httpVersionMajor === 1 ? { connection: 'close' } : {};
     sendHead(response, status, { ...headers, ...closing });
-    response.end(request.method === 'HEAD' ? '' : body);
+    response.end(Buffer.from(request.method === 'HEAD' ? '' : body));
   }
   return kind;
 }

@@ -87,6 +87,7 @@ function join(socket: Duplex, tunnel: Duplex): void {
 function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
+  response.on('error', () => {});
   response.assignSocket(socket as Socket);
   response.once('finish', () => socket.end());
   return response;

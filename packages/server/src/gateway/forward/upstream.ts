@@ -4,7 +4,7 @@ import { headersForGuest, hostOf } from '../headers/for-guest.ts';
 import type { Departure } from '../headers/for-visitor.ts';
 import { tokenOf } from '../host.ts';
 import { gatewayLimits } from '../limits.ts';
-import type { VisitorRequest } from '../messages.ts';
+import { hasBody, type VisitorRequest } from '../messages.ts';
 import type { Visit } from './let-in.ts';
 import { openTunnel, type TunnelRequestArgs } from './tunnel-agent.ts';
 
@@ -27,6 +27,8 @@ export async function prepare(gateway: GatewayContext, request: VisitorRequest, 
     forwardedFor: forwardedFor(gateway, request),
     foreignOrigin,
   });
+  // Node frames the body of a GET or DELETE only if it is told to.
+  if (hasBody(request) && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
   const { origin: sent } = request.headers;
   const seen = headers.origin;
   return { visit, headers, origin: typeof seen === 'string' && sent !== undefined ? { sent, seen } : undefined };

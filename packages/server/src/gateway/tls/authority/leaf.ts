@@ -5,7 +5,6 @@ import {
   BasicConstraints,
   Certificate,
   ExtendedKeyUsage,
-  type Extension,
   GeneralName,
   id_ce_authorityKeyIdentifier,
   id_ce_basicConstraints,
@@ -20,7 +19,7 @@ import {
   SubjectKeyIdentifier,
 } from '@peculiar/asn1-x509';
 import type { PemPair } from '../certificate-source.ts';
-import { extension, issue, mayflyName, type SubjectKey, subjectKeyOf } from './issue.ts';
+import { encoded, extension, issue, mayflyName, type SubjectKey, subjectKeyOf } from './issue.ts';
 import type { Root } from './root.ts';
 
 const hourMs = 3_600_000;
@@ -37,14 +36,15 @@ export interface Leaf extends PemPair {
 export function leafMinter(root: Root): (name: string, nowMs: number) => Leaf {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const issuer = AsnConvert.parse(root.certificate.raw, Certificate).tbsCertificate.subject;
+  const issuer = encoded(AsnConvert.parse(root.certificate.raw, Certificate).tbsCertificate.subject);
+  const subject = mayflyName('Mayfly preview');
   const subjectKey = subjectKeyOf(publicKey);
   const fixed = fixedExtensions(subjectKey, subjectKeyOf(createPublicKey(root.signingKey)));
   const rootEndMs = root.certificate.validToDate.getTime();
   return (name, nowMs) => {
     const names = new SubjectAlternativeName([new GeneralName({ dNSName: name })]);
     const leaf = issue({
-      subject: mayflyName('Mayfly preview'),
+      subject,
       issuer,
       subjectKey,
       signingKey: root.signingKey,
@@ -57,7 +57,7 @@ export function leafMinter(root: Root): (name: string, nowMs: number) => Leaf {
   };
 }
 
-function fixedExtensions(leafKey: SubjectKey, rootKey: SubjectKey): readonly Extension[] {
+function fixedExtensions(leafKey: SubjectKey, rootKey: SubjectKey): readonly Uint8Array[] {
   const authority = new AuthorityKeyIdentifier({ keyIdentifier: new OctetString(rootKey.identifier) });
   return [
     extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: false })),

@@ -8,6 +8,7 @@ import { type CertificateOptions, openCertificates } from '../certificates.ts';
 import { type RecordingLog, recordingLog } from '../testing/recording-log.ts';
 import { servePair, serveTls } from '../testing/tls-trial.ts';
 import { leafMinter } from './leaf.ts';
+import { openLocalCertificates } from './local-certificates.ts';
 import { makeRoot, readRoot } from './root.ts';
 
 const dayMs = 86_400_000;
@@ -181,9 +182,11 @@ test('no certificate outlives the root', async () => {
 });
 
 test('a flood of names leaves no more contexts than are kept, and nothing in the log', async () => {
-  using certificates = await open();
+  using certificates = openLocalCertificates({ domain: 'localhost', dataDir, log, nowMs: Date.now, contextsKept: 20 });
   const first = await certificates.contextFor('first.localhost');
-  for (let index = 0; index < 1_000; index++) await certificates.contextFor(`flood-${index}.localhost`);
+  for (let index = 0; index < 19; index++) await certificates.contextFor(`flood-${index}.localhost`);
+  expect(await certificates.contextFor('first.localhost')).toBe(first);
+  for (let index = 0; index < 20; index++) await certificates.contextFor(`more-${index}.localhost`);
   expect(await certificates.contextFor('first.localhost')).not.toBe(first);
   expect(log.lines).toHaveLength(1);
 }, 60_000);

@@ -5,13 +5,17 @@ import { certifiedName } from './certified-name.ts';
 import { leafMinter } from './leaf.ts';
 import { type OpenRootOptions, openRoot } from './open-root.ts';
 
-const contextsKept = 1_000;
 /** What a context weighs outside of JavaScript's heap, about. */
 const contextBytes = 49_152;
 
+export interface LocalCertificateOptions extends OpenRootOptions {
+  /** For how many names a context is kept. */
+  readonly contextsKept?: number;
+}
+
 /** Certificates of an authority of our own: one per name, made when a client first asks for it. */
-export function openLocalCertificates(options: OpenRootOptions): Certificates {
-  const { domain, nowMs } = options;
+export function openLocalCertificates(options: LocalCertificateOptions): Certificates {
+  const { domain, nowMs, contextsKept = 1_000 } = options;
   const { root, certFile } = openRoot(options);
   const mint = leafMinter(root);
   const cached = contextCache({

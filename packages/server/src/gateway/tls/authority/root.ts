@@ -15,7 +15,7 @@ import {
   SubjectKeyIdentifier,
 } from '@peculiar/asn1-x509';
 import type { PemPair } from '../certificate-source.ts';
-import { extension, issue, mayflyName, subjectKeyOf } from './issue.ts';
+import { encoded, extension, issue, mayflyName, subjectKeyOf } from './issue.ts';
 import { onlyUnder } from './name-constraints.ts';
 
 const dayMs = 86_400_000;
@@ -74,6 +74,8 @@ export function readRoot({ cert, key }: PemPair, domain: string, nowMs: number):
 function isConstrainedTo(certificate: X509Certificate, domain: string): boolean {
   const { extensions } = AsnConvert.parse(certificate.raw, Certificate).tbsCertificate;
   const constraint = extensions?.find(({ extnID }) => extnID === id_ce_nameConstraints);
-  const wanted = Buffer.from(AsnConvert.serialize(onlyUnder(domain)));
-  return constraint?.critical === true && wanted.equals(new Uint8Array(constraint.extnValue.buffer));
+  return (
+    constraint?.critical === true &&
+    encoded(onlyUnder(domain)).join() === new Uint8Array(constraint.extnValue.buffer).join()
+  );
 }
