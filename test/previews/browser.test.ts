@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { createSandbox, output } from '../support/http.ts';
-import { putFile, startInside, startNodeServer } from '../support/previews/guest-server.ts';
+import { listening, putFile, startInside, startNodeServer } from '../support/previews/guest-server.ts';
 import { openPreview } from '../support/previews/open-preview.ts';
 import { visit } from '../support/previews/visit.ts';
 import { startVite, viteFolder } from '../support/previews/vite-server.ts';
@@ -45,6 +45,7 @@ describe('a browser that trusts the service’s authority', () => {
       `python3 -m http.server --bind 127.0.0.1 --directory www ${ports.python}`,
       ports.python,
     );
+    await listening(service, id, ports.python);
     const page = await open(ports.python);
     expect(await page.textContent('h1')).toBe('from Python');
     await page.close();

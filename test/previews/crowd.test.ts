@@ -39,9 +39,13 @@ it(`${crowd} connections at once to one sandbox are all served, and all cut when
   preview = await openPreview(service, id, port);
 });
 
-it.each(protocols)('visitors that do not read hold nobody up, over %s', async (protocol) => {
+// Over HTTP/1.1 the kernel takes megabytes of each before it is stuck; over HTTP/2 together they fill the channel's windows.
+it.each([
+  [6, 'HTTP/1.1'],
+  [48, 'HTTP/2'],
+] as const)('%i visitors that do not read hold nobody up, over %s', async (count, protocol) => {
   const stalled = await Promise.all(
-    Array.from({ length: stuck }, () => begin(preview, `/bytes?count=${gib}`, { protocol, deadlineMs: 110_000 })),
+    Array.from({ length: count }, () => begin(preview, `/bytes?count=${gib}`, { protocol, deadlineMs: 110_000 })),
   );
   try {
     expect((await visit(preview, '/bytes?count=5000000', { protocol })).text).toHaveLength(5_000_000);
@@ -51,7 +55,7 @@ it.each(protocols)('visitors that do not read hold nobody up, over %s', async (p
   }
 });
 
-it.each(protocols)('a server that does not read holds nobody else up, over %s', async (protocol) => {
+it.each(protocols)(`a server that does not read ${stuck} bodies holds nobody else up, over %s`, async (protocol) => {
   let taken = 0;
   const bodies = Array.from({ length: stuck }, () =>
     Readable.from(

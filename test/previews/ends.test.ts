@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent } from 'node:https';
 import { PassThrough, type Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import { killMachineOf } from '../support/conformance/kill-machine.ts';
@@ -29,8 +30,7 @@ afterAll(() => service.stop());
 
 /** Settles when a body has broken off or ended. */
 const cut = async (body: Readable): Promise<void> => {
-  body.on('error', () => {}).resume();
-  if (!body.closed) await once(body, 'close');
+  await finished(body.resume()).catch(() => {});
 };
 const closed = async (socket: WebSocket): Promise<void> => {
   if (socket.readyState !== socket.CLOSED) await once(socket, 'close');

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
@@ -24,14 +25,14 @@ export const putFolders = async (
     encoding: 'buffer',
     maxBuffer: mostBytes,
   });
+  const folder = `.put-${randomUUID()}`;
   const pieces: string[] = [];
   for (let at = 0; at < archive.length; at += pieceBytes) {
-    const path = `.put-${pieces.length}`;
+    const path = `${folder}/${pieces.length}`;
     const content = archive.subarray(at, at + pieceBytes).toString('base64');
     const answer = await call(target, 'PUT', `/sandboxes/${sandboxId}/files`, { path, content, encoding: 'base64' });
     expect(answer.status).toBe(201);
     pieces.push(path);
   }
-  const list = pieces.join(' ');
-  await output(target, sandboxId, `cat ${list} | tar -xz --no-same-owner && rm ${list}`);
+  await output(target, sandboxId, `cat ${pieces.join(' ')} | tar -xz --no-same-owner && rm -r ${folder}`);
 };

@@ -2,15 +2,25 @@ import { readFile, writeFile } from 'node:fs/promises';
 
 const mib = 1024 ** 2;
 
-/** How much more memory a process held at its worst moment during something than before it, in MiB. */
-export const residentGrowthMib = async (pid: number, during: () => Promise<void>): Promise<number> => {
-  const read = async (field: string) => {
-    const status = await readFile(`/proc/${pid}/status`, 'utf8');
-    return (Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024) / mib;
-  };
-  // The kernel forgets the highest mark so far.
+/** The highest mark of a process's memory since the last look, in MiB; the kernel then forgets it. */
+const takePeakMib = async (pid: number): Promise<number> => {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
   await writeFile(`/proc/${pid}/clear_refs`, '5');
-  const before = await read('VmRSS');
-  await during();
-  return (await read('VmHWM')) - before;
+  return (Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1024) / mib;
+};
+
+/** What a process held at its worst moment, in MiB. */
+export interface Peaks {
+  /** Before anything happened, and in the first half of what happened. */
+  readonly firstMib: number;
+  readonly secondMib: number;
+}
+
+/** A process's memory while something happens that tells when half of it is done. Garbage counts, too, until it is collected. */
+export const peaksDuring = async (pid: number, work: (half: () => Promise<void>) => Promise<void>): Promise<Peaks> => {
+  let firstMib = Number.NaN;
+  await work(async () => {
+    firstMib = await takePeakMib(pid);
+  });
+  return { firstMib, secondMib: await takePeakMib(pid) };
 };
