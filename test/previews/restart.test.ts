@@ -1,20 +1,18 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { visit } from '../support/conformance/preview.ts';
 import { freePort } from '../support/free-port.ts';
 import { call, createSandbox, exec } from '../support/http.ts';
+import { newServiceData } from '../support/service-data.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
 it('a preview URL leads to the same server after the service was killed and started again', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
+  const data = await newServiceData();
   const port = String(await freePort());
   const settings = { MAYFLY_PREVIEW_PORT: port, MAYFLY_PREVIEW_PUBLIC_PORT: port };
-  let service: ServiceProcess = await startServiceProcess(dataDir, settings);
+  let service: ServiceProcess = await startServiceProcess(data, settings);
   onTestFinished(async () => {
     await service.end('SIGTERM');
-    await rm(dataDir, { recursive: true, force: true });
+    await data.remove();
   });
   const { id } = await createSandbox(service);
   await exec(service, id, 'echo still here > index.html; (python3 -m http.server -b 127.0.0.1 8000 >/dev/null 2>&1 &)');
@@ -25,6 +23,6 @@ it('a preview URL leads to the same server after the service was killed and star
 
   await service.end('SIGKILL');
   expect((await visit(url)).status).toBe(599);
-  service = await startServiceProcess(dataDir, settings);
+  service = await startServiceProcess(data, settings);
   expect(await shown()).toBe('still here');
 }, 120_000);
