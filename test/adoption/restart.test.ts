@@ -1,34 +1,34 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { hostState } from '../support/host-state.ts';
 import { createSandbox, exec } from '../support/http.ts';
 import { machineProcesses } from '../support/processes.ts';
+import { newServiceData, type ServiceData } from '../support/service-data.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
 const count = 20;
-const folders: string[] = [];
+const kept: ServiceData[] = [];
 const services: ServiceProcess[] = [];
 /** A test that failed half-way leaves services and machines; nothing of them may stay. */
 afterAll(async () => {
   for (const service of services) await service.end('SIGTERM');
-  for (const folder of folders) {
-    if ((await machineProcesses(folder)).length > 0) await (await startServiceProcess(folder)).end('SIGTERM');
-    await rm(folder, { recursive: true, force: true });
+  for (const data of kept) {
+    if ((await machineProcesses(data.dataDir)).length > 0) await (await startServiceProcess(data)).end('SIGTERM');
+    await data.remove();
   }
 });
 
-const newFolder = async (): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'mayfly-'));
-  folders.push(folder);
-  return folder;
+const newData = async (): Promise<ServiceData> => {
+  const data = await newServiceData();
+  kept.push(data);
+  return data;
 };
 
 /** Starts a service in a process of its own that is ended after the tests, whatever happens. */
-const start = async (dataDir: string): Promise<ServiceProcess> => {
-  const service = await startServiceProcess(dataDir);
+const start = async (data: ServiceData): Promise<ServiceProcess> => {
+  const service = await startServiceProcess(data);
   services.push(service);
   return service;
 };
@@ -43,7 +43,7 @@ it('twenty machines outlive a kill -9 of the service, and a stop for good leaves
   forgetNamespaces();
   const before = await hostState();
   console.log(`/run/netns is ${before.includes(' /run/netns ') ? '' : 'not '}mounted before`);
-  const [mine, theirs] = [await newFolder(), await newFolder()];
+  const [mine, theirs] = [await newData(), await newData()];
   const other = await start(theirs);
   const foreign = await createSandbox(other);
 
@@ -51,7 +51,7 @@ it('twenty machines outlive a kill -9 of the service, and a stop for good leaves
   const sandboxes = await Promise.all(Array.from({ length: count }, () => createSandbox(first)));
   await Promise.all(sandboxes.map(({ id }) => exec(first, id, `echo ${id} > /workspace/mark`)));
   await first.end('SIGKILL');
-  expect(await machineProcesses(mine)).toHaveLength(count);
+  expect(await machineProcesses(mine.dataDir)).toHaveLength(count);
 
   const startedMs = performance.now();
   const second = await start(mine);
@@ -65,6 +65,6 @@ it('twenty machines outlive a kill -9 of the service, and a stop for good leaves
   await second.end('SIGTERM');
   expect((await exec(other, foreign.id, 'echo untouched')).stdout).toBe('untouched\n');
   await other.end('SIGTERM');
-  expect(await readdir(join(mine, 'machines'))).toEqual([]);
+  expect(await readdir(join(mine.dataDir, 'machines'))).toEqual([]);
   expect(await hostState()).toBe(before);
 }, 300_000);

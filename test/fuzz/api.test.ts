@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenApiDocument } from '@mayfly/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { Api } from '../support/conformance/api.ts';
 import { exchange } from '../support/conformance/exchange.ts';
 import { machineProcesses } from '../support/processes.ts';
 import { roomyWindows } from '../support/service.ts';
+import { newServiceData, type ServiceData } from '../support/service-data.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { fuzz } from './run.ts';
 
@@ -17,16 +17,16 @@ const count = Number(process.env.MAYFLY_FUZZ_REQUESTS ?? 10_000);
 const settings = { ...roomyWindows, MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '8' };
 
 let service: ServiceProcess;
-let dataDir: string;
+let data: ServiceData;
 /** Sandboxes that must outlive it all. */
 let live: string[];
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
-  service = await startServiceProcess(dataDir, settings);
+  data = await newServiceData();
+  service = await startServiceProcess(data, settings);
 });
 afterAll(async () => {
   await service?.end('SIGKILL');
-  await rm(dataDir, { recursive: true, force: true });
+  await data?.remove();
 });
 
 /** What the service's process holds: memory in MiB, descriptors. */
@@ -65,6 +65,6 @@ it('the service is well after it: old and new sandboxes take commands, and nothi
   const health = await exchange({ method: 'GET', url: service.baseUrl.replace(/\/v1$/, '/healthz') });
   expect(health.status).toBe(200);
   await service.end('SIGTERM');
-  expect(await machineProcesses(dataDir)).toEqual([]);
-  expect(await readdir(join(dataDir, 'machines'))).toEqual([]);
+  expect(await machineProcesses(data.dataDir)).toEqual([]);
+  expect(await readdir(join(data.dataDir, 'machines'))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Target } from './http.ts';
 import { preparedHost } from './prepared.ts';
+import type { ServiceData } from './service-data.ts';
 
 /** A service in a process of its own. */
 export interface ServiceProcess extends Target {
@@ -13,9 +14,9 @@ export interface ServiceProcess extends Target {
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a service on a data folder and waits until it takes requests. */
+/** Starts a service on data that may be an earlier one's and waits until it takes requests. */
 export const startServiceProcess = async (
-  dataDir: string,
+  data: ServiceData,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<ServiceProcess> => {
   const key = 'mf_test_key_of_the_first_account';
@@ -27,7 +28,7 @@ export const startServiceProcess = async (
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         ...process.env,
-        MAYFLY_DATA_DIR: dataDir,
+        ...data.settings,
         MAYFLY_PORT: '0',
         MAYFLY_PREVIEW_PORT: '0',
         // The URLs stay the same when it is started again.

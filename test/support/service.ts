@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { readConfig } from '@mayfly/server/app/config.ts';
 import { openLog } from '@mayfly/server/app/log.ts';
 import { startService } from '@mayfly/server/app/service.ts';
@@ -10,7 +7,7 @@ import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
 import type { Target } from './http.ts';
 import { type PreparedHost, preparedHost } from './prepared.ts';
 import { machineProcesses } from './processes.ts';
-import { openTestDatabase } from './test-database.ts';
+import { newServiceData } from './service-data.ts';
 
 /** A whole service on real machines, with a data folder and a port of its own. */
 export interface TestService extends Target {
@@ -36,18 +33,17 @@ export const roomyWindows = {
 /** Starts the service as npm start does, after set-up; with wide windows unless the settings say otherwise. */
 export const startTestService = async (settings: Record<string, string> = roomyWindows): Promise<TestService> => {
   const { engine, templates, tools } = preparedHost();
-  const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
+  const data = await newServiceData();
+  const { dataDir } = data;
   const key = 'mf_test_key_of_the_first_account';
-  const database = await openTestDatabase();
   const config = readConfig({
     MAYFLY_PORT: '0',
     MAYFLY_PREVIEW_PORT: '0',
-    MAYFLY_DATA_DIR: dataDir,
     MAYFLY_BOOTSTRAP_API_KEY: key,
     MAYFLY_LOG_LEVEL: 'warn',
     // Suites count machines; those that are about the pool ask for one.
     MAYFLY_POOL: 'none',
-    ...database.settings,
+    ...data.settings,
     ...settings,
   });
   const log = openLog(config);
@@ -63,9 +59,8 @@ export const startTestService = async (settings: Record<string, string> = roomyW
     machineProcesses: () => machineProcesses(dataDir),
     stop: async () => {
       await service.stop('destroy');
-      await database.remove();
       const left = await machineProcesses(dataDir);
-      await rm(dataDir, { recursive: true, force: true });
+      await data.remove();
       if (left.length > 0) throw new Error(`left behind: ${left.map((argv) => argv.join(' ')).join('\n')}`);
     },
   };

@@ -1,19 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Api, expectError, expectStatus } from '../../support/conformance/api.ts';
 import type { AccountBody, ExecutionBody, PortBody, SandboxBody } from '../../support/conformance/bodies.ts';
 import { isGiven } from '../../support/conformance/given.ts';
+import { newServiceData } from '../../support/service-data.ts';
 import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
 
 describe('a service that is killed and started again', () => {
   it('repeats no create, keeps sandboxes, records, previews and the balance', async (context) => {
     if (isGiven) context.skip('needs a service of its own');
-    const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
+    const data = await newServiceData();
     const services: ServiceProcess[] = [];
     const start = async (): Promise<Api> => {
-      const service = await startServiceProcess(dataDir);
+      const service = await startServiceProcess(data);
       services.push(service);
       return new Api(service.baseUrl, service.key);
     };
@@ -46,7 +44,7 @@ describe('a service that is killed and started again', () => {
       expectError(await after.post(`/sandboxes/${sandbox.id}/exec`, { command: 'true' }), 404, 'not_found');
     } finally {
       await services.at(-1)?.end('SIGTERM');
-      await rm(dataDir, { recursive: true, force: true });
+      await data.remove();
     }
   }, 180_000);
 });

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../free-port.ts';
 import type { Target } from '../http.ts';
 import { preparedHost } from '../prepared.ts';
 import { roomyWindows } from '../service.ts';
@@ -144,13 +144,3 @@ export class ServiceProcess implements Target {
 
 const holdsSomething = async (dataDir: string): Promise<boolean> =>
   Object.values(await holdingsOf(dataDir)).some((held) => held.length > 0);
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
-}

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Core } from '../core/context.ts';
 import type { Log } from '../core/ports/log.ts';
+import type { GatewayLimits } from '../gateway/limits.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { CertificateError } from '../gateway/tls/certificate-error.ts';
 import { type Certificates, openCertificates } from '../gateway/tls/certificates.ts';
@@ -26,12 +27,17 @@ type Settings = Pick<
 >;
 
 /** Starts to serve previews. Fails with a StartError that says what to do. */
-export async function startPreviews(core: Core, config: Settings, log: Log): Promise<Previews> {
+export async function startPreviews(
+  core: Core,
+  config: Settings,
+  log: Log,
+  limits?: Partial<GatewayLimits>,
+): Promise<Previews> {
   const { host, previewDomain: domain, previewPort: port, trustProxy } = config;
   await using acquired = new AsyncDisposableStack();
   const certificates = acquired.use(await openConfigured(config, log));
   const gateway = acquired.use(
-    await startGateway({ core, domain, host, port, trustProxy, certificates }).catch((cause: unknown) => {
+    await startGateway({ core, domain, host, port, trustProxy, certificates, limits }).catch((cause: unknown) => {
       throw new StartError(explainListen(cause, host, port, 'MAYFLY_PREVIEW_PORT'), { cause });
     }),
   );

@@ -10,6 +10,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { expireSandboxes } from '../core/sandboxes/expire.ts';
+import type { GatewayLimits } from '../gateway/limits.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
 import { type Config, printableConfig } from './config.ts';
 import { holdDataFolder } from './data-folder.ts';
@@ -31,6 +32,7 @@ export interface ServiceOptions {
   readonly log: FastifyBaseLogger;
   readonly clock?: Clock;
   readonly deadlines?: Partial<Deadlines>;
+  readonly gatewayLimits?: Partial<GatewayLimits>;
 }
 
 /** What becomes of the running machines: the next run adopts them, or they are ended with their sandboxes. */
@@ -72,7 +74,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.use(repeat('retention', retentionPeriodMs, () => removeOldRecords(core, config.retentionDays), log));
   const firstAccount = await bootstrapAccount(core, config);
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
-  const previews = acquired.use(await startPreviews(core, config, log));
+  const previews = acquired.use(await startPreviews(core, config, log, options.gatewayLimits));
   wired.previewPort = previews.publicPort;
   wired.previewRoot = previews.root;
   acquired.defer(() => closeHttp(app, drainMs));

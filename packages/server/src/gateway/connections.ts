@@ -2,17 +2,19 @@ import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { tokenOf } from './host.ts';
-import { gatewayLimits } from './limits.ts';
+import type { GatewayLimits } from './limits.ts';
 
 /** The visitors' connections: how many there may be, and how long one may be silent. */
 export class Connections {
   readonly #domain: string;
+  readonly #limits: GatewayLimits;
   readonly #open = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #perName = new Map<string, number>();
 
-  constructor(domain: string) {
+  constructor(domain: string, limits: GatewayLimits) {
     this.#domain = domain;
+    this.#limits = limits;
   }
 
   /** From now on these are the connections of this server. */
@@ -24,7 +26,7 @@ export class Connections {
     });
     server.on('secureConnection', (socket: TLSSocket) => {
       socket.on('error', () => {});
-      socket.setTimeout(gatewayLimits.idleMs, () => socket.destroy());
+      socket.setTimeout(this.#limits.idleMs, () => socket.destroy());
       this.#countName(socket);
     });
     server.on('session', (session: ServerHttp2Session) => this.#watchSession(session));
@@ -33,7 +35,7 @@ export class Connections {
   /** Lets requests in flight finish for a moment, then cuts what is left. */
   async drain(): Promise<void> {
     for (const session of this.#sessions) session.close();
-    const deadline = setTimeout(() => this.cut(), gatewayLimits.drainMs);
+    const deadline = setTimeout(() => this.cut(), this.#limits.drainMs);
     await Promise.all(Array.from(this.#open, (socket) => new Promise((resolve) => socket.once('close', resolve))));
     clearTimeout(deadline);
   }
@@ -50,7 +52,7 @@ export class Connections {
     const count = (this.#perName.get(token) ?? 0) + 1;
     this.#perName.set(token, count);
     socket.once('close', () => this.#uncountName(token));
-    if (count > gatewayLimits.connectionsPerName) socket.destroy();
+    if (count > this.#limits.connectionsPerName) socket.destroy();
   }
 
   #uncountName(token: string): void {
@@ -65,14 +67,14 @@ export class Connections {
     this.#sessions.add(session);
     session.once('close', () => this.#sessions.delete(session));
     session.on('error', () => {});
-    session.setLocalWindowSize(gatewayLimits.connectionWindowBytes);
-    session.setTimeout(gatewayLimits.keepAliveMs, () => session.destroy());
+    session.setLocalWindowSize(this.#limits.connectionWindowBytes);
+    session.setTimeout(this.#limits.keepAliveMs, () => session.destroy());
     session.on('stream', (stream) => {
       streams += 1;
-      session.setTimeout(gatewayLimits.idleMs);
+      session.setTimeout(this.#limits.idleMs);
       stream.once('close', () => {
         streams -= 1;
-        if (streams === 0 && !session.destroyed) session.setTimeout(gatewayLimits.keepAliveMs);
+        if (streams === 0 && !session.destroyed) session.setTimeout(this.#limits.keepAliveMs);
       });
     });
   }

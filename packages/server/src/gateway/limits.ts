@@ -1,5 +1,5 @@
 /** What visitors of previews may take, so that one preview cannot starve the rest. */
-export const gatewayLimits = Object.freeze({
+export const defaultGatewayLimits = Object.freeze({
   /** Of a request, and of an answer from a sandbox. */
   headerBytes: 65_536,
   headerPairs: 256,
@@ -24,3 +24,5 @@ export const gatewayLimits = Object.freeze({
   /** How long visitors may finish when the service stops. */
   drainMs: 2_000,
 });
+
+export type GatewayLimits = { readonly [Name in keyof typeof defaultGatewayLimits]: number };

@@ -13,7 +13,7 @@ import type { Visit } from './forward/let-in.ts';
 import { forwardRequest } from './forward/request.ts';
 import { TunnelAgent } from './forward/tunnel-agent.ts';
 import { forwardUpgrade } from './forward/upgrade.ts';
-import { gatewayLimits } from './limits.ts';
+import { defaultGatewayLimits, type GatewayLimits } from './limits.ts';
 import { isHttp2, type VisitorRequest } from './messages.ts';
 import type { Certificates } from './tls/certificates.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -31,6 +31,7 @@ export interface GatewayOptions {
   readonly port: number;
   /** Whose X-Forwarded-For is believed. */
   readonly trustProxy: boolean | string;
+  readonly limits?: Partial<GatewayLimits> | undefined;
   readonly certificates: Pick<Certificates, 'contextFor' | 'pairForNoName'>;
 }
 
@@ -44,16 +45,18 @@ export interface Gateway extends AsyncDisposable {
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { core, domain, host, port } = options;
   const connect: GatewayContext['connect'] = (target, signal) => connectPreview(core, target, signal);
-  const agent = new TunnelAgent(connect);
+  const limits = { ...defaultGatewayLimits, ...options.limits };
+  const agent = new TunnelAgent(connect, limits);
   const gateway: GatewayContext = {
     core,
     domain,
     isTrustedProxy: trustedProxies(options.trustProxy),
+    limits,
     connect,
     agent,
   };
-  const server = await openServer(options);
-  const connections = new Connections(domain);
+  const server = await openServer(options.certificates, limits);
+  const connections = new Connections(domain, limits);
   connections.watch(server);
   answerUnreadable(server);
   const onVisit = holdConnections(core);
@@ -81,31 +84,34 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-async function openServer({ certificates }: GatewayOptions): Promise<Http2SecureServer> {
+async function openServer(
+  certificates: GatewayOptions['certificates'],
+  limits: GatewayLimits,
+): Promise<Http2SecureServer> {
   const server = createSecureServer({
     allowHTTP1: true,
     ...(await certificates.pairForNoName()),
     minVersion: 'TLSv1.2',
     // A resumed session would not tell the name it is for.
     secureOptions: constants.SSL_OP_NO_TICKET,
-    handshakeTimeout: gatewayLimits.handshakeMs,
+    handshakeTimeout: limits.handshakeMs,
     SNICallback: callbackify(certificates.contextFor.bind(certificates)),
-    maxHeaderListPairs: gatewayLimits.headerPairs,
+    maxHeaderListPairs: limits.headerPairs,
     settings: {
-      maxConcurrentStreams: gatewayLimits.streamsPerConnection,
-      maxHeaderListSize: gatewayLimits.headerBytes,
-      initialWindowSize: gatewayLimits.streamWindowBytes,
+      maxConcurrentStreams: limits.streamsPerConnection,
+      maxHeaderListSize: limits.headerBytes,
+      initialWindowSize: limits.streamWindowBytes,
     },
   });
   // What Node knows of HTTP/1.1 servers holds for this one, too, though its types do not say so.
   return Object.assign(server, {
-    maxConnections: gatewayLimits.connections,
-    maxHeaderSize: gatewayLimits.headerBytes,
-    headersTimeout: gatewayLimits.headersMs,
+    maxConnections: limits.connections,
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
     // An upload may take as long as it moves.
     requestTimeout: 0,
-    timeout: gatewayLimits.idleMs,
-    keepAliveTimeout: gatewayLimits.keepAliveMs,
+    timeout: limits.idleMs,
+    keepAliveTimeout: limits.keepAliveMs,
     // Whoever offers another protocol is answered in this one.
     shouldUpgradeCallback: ({ method, headers }: IncomingMessage) =>
       method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket',

@@ -2,22 +2,20 @@ import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { notFound } from '../core/errors/api-error.ts';
 import { accountRoutes } from './account.ts';
-import { addAuthentication } from './authentication.ts';
 import { addBodyParser } from './body-parser.ts';
-import { addCrossOrigin } from './cross-origin.ts';
 import { answerClientError, sendError } from './errors.ts';
+import { addEveryRequest } from './every-request.ts';
 import { executionRoutes } from './executions.ts';
 import { fileRoutes } from './files.ts';
+import { addGate } from './gate.ts';
 import { healthRoute } from './health.ts';
-import { addHostCheck } from './host-header.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
-import { addRequestCount, metricsRoute } from './metrics.ts';
+import { metricsRoute } from './metrics.ts';
 import { portRoutes } from './ports.ts';
 import { previewRootRoute } from './preview-root.ts';
-import { addSourceWindow, showWindow } from './rate-limits.ts';
+import { showWindow } from './rate-limits.ts';
 import { referenceRoutes } from './reference/routes.ts';
-import { addRequestIds, requestIdOf } from './request-id.ts';
-import { addRequestLog } from './request-log.ts';
+import { requestIdOf } from './request-id.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { addValidation } from './validation.ts';
 
@@ -56,19 +54,14 @@ export function buildHttp(deps: HttpDeps): HttpApp {
   app.server.maxConnections = maxConnections;
   // An Expect that is not known is no reason to refuse: without a listener Node answers 417 with no body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.decorateRequest('account');
-  app.decorateRequest('logged');
   app.setErrorHandler((error, request, reply) => sendError(deps.core, error, request, reply));
   app.setNotFoundHandler(() => {
     throw notFound('path');
   });
 
-  addRequestIds(app);
-  addRequestLog(app);
-  addRequestCount(app, deps.core.metrics);
+  addEveryRequest(app, deps);
   addBodyParser(app, deps.core.limits.bodyBytes);
   addValidation(app);
-  closeConnectionsWhileStopping(app, deps);
   healthRoute(app, deps);
   metricsRoute(app, deps);
   previewRootRoute(app, deps);
@@ -78,10 +71,7 @@ export function buildHttp(deps: HttpDeps): HttpApp {
 }
 
 function addVersionOne(v1: HttpApp, deps: HttpDeps): void {
-  addSourceWindow(v1, deps.core);
-  addCrossOrigin(v1);
-  addHostCheck(v1);
-  addAuthentication(v1, deps.core);
+  addGate(v1, deps.core);
   v1.setNotFoundHandler(() => {
     throw notFound('path');
   });
@@ -90,11 +80,4 @@ function addVersionOne(v1: HttpApp, deps: HttpDeps): void {
   fileRoutes(v1, deps);
   portRoutes(v1, deps);
   accountRoutes(v1, deps);
-}
-
-function closeConnectionsWhileStopping(app: HttpApp, deps: HttpDeps): void {
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (deps.readiness() === 'stopping') reply.header('connection', 'close');
-    done(null, payload);
-  });
 }

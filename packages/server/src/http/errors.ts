@@ -40,7 +40,7 @@ export function sendError(
   metrics.errorAnswered(shown.type);
   if (shown.type === 'internal_error') request.log.error({ request_id: request.id, err: error }, 'internal_error');
   if (request.logged !== undefined) request.logged.error_type = shown.type;
-  if (shown.status === 429) reply.header('retry-after', reply.getHeader('ratelimit-reset') ?? '60');
+  if (shown.status === 429) reply.header('retry-after', request.window?.resetSeconds ?? 60);
   return reply.code(shown.status).header('x-request-id', request.id).send(bodyOf(shown, request.id));
 }
 

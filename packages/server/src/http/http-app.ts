@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Core } from '../core/context.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
+import type { WindowUse } from '../core/windows/fixed-window.ts';
 
 /** The HTTP server with routes typed by their schemas. */
 export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
@@ -43,5 +44,7 @@ declare module 'fastify' {
     account: AccountRecord | undefined;
     /** Ids that go on the request's log line. */
     logged: { sandbox_id?: string; execution_id?: string; error_type?: string };
+    /** Where the caller stands, as the response tells. */
+    window: WindowUse | undefined;
   }
 }

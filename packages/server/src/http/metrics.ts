@@ -1,7 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { notFound } from '../core/errors/api-error.ts';
-import type { Metrics } from '../core/ports/metrics.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 
 const loopback = new BlockList();
@@ -26,12 +25,4 @@ function isLocal({ socket, headers }: FastifyRequest): boolean {
   if (headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined) return false;
   const version = isIP(address);
   return version !== 0 && loopback.check(address, version === 6 ? 'ipv6' : 'ipv4');
-}
-
-/** Counts every answer by the pattern of its path, so that paths cannot fill the memory. */
-export function addRequestCount(app: HttpApp, metrics: Metrics): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    metrics.requestAnswered(request.method, request.routeOptions.url ?? 'none', reply.statusCode);
-    done();
-  });
 }

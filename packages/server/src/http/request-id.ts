@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { requestIdPattern } from '@mayfly/contract';
-import type { HttpApp } from './http-app.ts';
 
 /** The caller's X-Request-Id if it is 1 to 128 visible ASCII characters, else a fresh one. */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
@@ -17,12 +16,4 @@ let count = 0;
 export function newRequestId(): string {
   count += 1;
   return `req_${runPart}${count.toString(36).padStart(7, '0')}`;
-}
-
-/** Puts the request's id on every response. */
-export function addRequestIds(app: HttpApp): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
-    done();
-  });
 }

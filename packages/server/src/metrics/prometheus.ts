@@ -4,6 +4,7 @@ import type { Metrics, Readings } from '../core/ports/metrics.ts';
 import { addGauges } from './gauges.ts';
 import { counter, histogram } from './instruments.ts';
 import { processRegistry } from './process-registry.ts';
+import { requestCounter } from './request-counter.ts';
 
 /** Counts, and shows what it counted in the form that Prometheus reads. */
 export interface PrometheusMetrics extends Metrics {
@@ -125,11 +126,6 @@ export function createPrometheusMetrics(): PrometheusMetrics {
       ],
     },
   );
-  const requests = counter(registry, 'mayfly_http_requests_total', 'Requests answered, by the pattern of their path.', {
-    method: [],
-    route: [],
-    status: [],
-  });
 
   return {
     registry,
@@ -158,6 +154,6 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     rateLimited: (window) => limited.inc({ window }),
     errorAnswered: (type) => errors.inc({ type }),
     previewAnswered: (outcome) => previews.inc({ outcome }),
-    requestAnswered: (method, route, status) => requests.inc({ method, route, status }),
+    requestAnswered: requestCounter(registry),
   };
 }

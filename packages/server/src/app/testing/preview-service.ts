@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
+import type { GatewayLimits } from '../../gateway/limits.ts';
 import { createGuestConnector } from '../../guest/connector.ts';
 import { FakeMachineDriver } from '../../machines/fake/driver.ts';
 import { readConfig } from '../config.ts';
@@ -25,7 +26,10 @@ export class PreviewService implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  static async start(settings: NodeJS.ProcessEnv = {}): Promise<PreviewService> {
+  static async start(
+    settings: NodeJS.ProcessEnv = {},
+    gatewayLimits: Partial<GatewayLimits> = {},
+  ): Promise<PreviewService> {
     const it = new PreviewService(await mkdtemp(join(tmpdir(), 'mayfly-previews-')));
     const write = (line: Buffer, _encoding: string, done: () => void) => {
       it.logged.push(line.toString());
@@ -48,6 +52,7 @@ export class PreviewService implements AsyncDisposable {
       }),
       openDriver: async () => it.driver,
       connector: createGuestConnector(),
+      gatewayLimits,
       log: pino({ level: 'trace' }, new Writable({ write })),
     });
     const { rootFile } = it.#service.previews;

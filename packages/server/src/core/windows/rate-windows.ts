@@ -1,5 +1,4 @@
 import type { Limits } from '@mayfly/contract';
-import { limitsOf } from '../admission/account-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import { FixedWindow, type WindowUse } from './fixed-window.ts';
@@ -25,13 +24,13 @@ export class RateWindows {
 
   /** Counts a request of an account. */
   countRequest(account: AccountRecord): WindowUse {
-    const { requestsPerMinute } = limitsOf(this.#limits, account);
-    return this.#requests.take(account.id, requestsPerMinute, this.#clock.nowMs());
+    const limit = account.limits.requestsPerMinute ?? this.#limits.requestsPerMinute;
+    return this.#requests.take(account.id, limit, this.#clock.nowMs());
   }
 
   /** Counts a create of an account, on top of its request. */
   countCreation(account: AccountRecord): WindowUse {
-    const { creationsPerMinute } = limitsOf(this.#limits, account);
-    return this.#creations.take(account.id, creationsPerMinute, this.#clock.nowMs());
+    const limit = account.limits.creationsPerMinute ?? this.#limits.creationsPerMinute;
+    return this.#creations.take(account.id, limit, this.#clock.nowMs());
   }
 }

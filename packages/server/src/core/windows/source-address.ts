@@ -4,6 +4,7 @@ const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /** Whom a source address is counted as: an IPv4 address as it is, an IPv6 address as its /64, which is one customer's. */
 export function sourceKey(address: string): string {
+  if (!address.includes(':')) return address;
   const ipv4 = mapped.exec(address)?.[1];
   if (ipv4 !== undefined) return ipv4;
   const bare = address.split('%', 1)[0] ?? '';

@@ -1,6 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { GatewayContext } from '../context.ts';
-import { gatewayLimits } from '../limits.ts';
 import { breakOff, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from '../messages.ts';
 import { letIn, type Visit } from './let-in.ts';
 import { relay } from './relay.ts';
@@ -23,7 +22,7 @@ export async function forwardRequest(
   response.once('close', () => gone.abort());
   // A visitor who leaves in the middle is no error of ours.
   for (const side of [request, response]) side.on('error', () => {});
-  if (isHttp2(request)) request.stream.setTimeout(gatewayLimits.idleMs, () => breakOff(response));
+  if (isHttp2(request)) request.stream.setTimeout(gateway.limits.idleMs, () => breakOff(response));
   const { metrics, log } = gateway.core;
   try {
     const visit = await letIn(gateway, request, () => breakOff(response));

@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { PreviewTarget } from '../../core/previews/traffic.ts';
-import { gatewayLimits } from '../limits.ts';
+import type { GatewayLimits } from '../limits.ts';
 
 type Connected = (error: Error | null, tunnel: Duplex) => void;
 
@@ -18,10 +18,12 @@ export interface TunnelRequestArgs extends ClientRequestArgs {
 /** Connections into sandboxes for one request after another, kept open for a moment in between. */
 export class TunnelAgent extends Agent {
   readonly #connect: Connect;
+  readonly #idleMs: number;
 
-  constructor(connect: Connect) {
-    super({ keepAlive: true, maxFreeSockets: gatewayLimits.idleTunnels, scheduling: 'lifo' });
+  constructor(connect: Connect, { idleTunnels, idleTunnelMs }: GatewayLimits) {
+    super({ keepAlive: true, maxFreeSockets: idleTunnels, scheduling: 'lifo' });
     this.#connect = connect;
+    this.#idleMs = idleTunnelMs;
   }
 
   override getName(options?: object): string {
@@ -37,7 +39,7 @@ export class TunnelAgent extends Agent {
   }
 
   override keepSocketAlive(tunnel: Duplex): boolean {
-    const idle = setTimeout(() => tunnel.destroy(), gatewayLimits.idleTunnelMs);
+    const idle = setTimeout(() => tunnel.destroy(), this.#idleMs);
     idleTimers.set(tunnel, idle);
     tunnel.once('close', () => clearTimeout(idle));
     return true;

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { GatewayContext } from '../context.ts';
 import { headersForVisitor } from '../headers/for-visitor.ts';
-import { gatewayLimits } from '../limits.ts';
 import { letIn } from './let-in.ts';
 import { relay } from './relay.ts';
 import type { OnVisit } from './request.ts';
@@ -38,7 +37,7 @@ export async function forwardUpgrade(
       socket.write(switchingHead(headersForVisitor(shown)), 'latin1');
       socket.write(early);
       tunnel.write(head);
-      join(socket, tunnel);
+      join(socket, tunnel, gateway.limits.idleMs);
     }
     metrics.previewAnswered(tunnel === undefined ? 'served' : 'upgraded');
   } catch (error) {
@@ -72,9 +71,9 @@ function switchingHead(headers: Readonly<Record<string, string | string[]>>): st
 }
 
 /** Passes bytes both ways, each at the other side's speed; the end of either is the end of both. */
-function join(socket: Duplex, tunnel: Duplex): void {
+function join(socket: Duplex, tunnel: Duplex, idleMs: number): void {
   if ('setTimeout' in socket && typeof socket.setTimeout === 'function') {
-    socket.setTimeout(gatewayLimits.idleMs, () => socket.destroy());
+    socket.setTimeout(idleMs, () => socket.destroy());
   }
   socket.once('close', () => tunnel.destroy());
   tunnel.once('close', () => socket.end(() => socket.destroy()));

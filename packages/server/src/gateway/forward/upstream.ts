@@ -3,7 +3,6 @@ import type { GatewayContext } from '../context.ts';
 import { headersForGuest, hostOf } from '../headers/for-guest.ts';
 import type { Departure } from '../headers/for-visitor.ts';
 import { tokenOf } from '../host.ts';
-import { gatewayLimits } from '../limits.ts';
 import { hasBody, type VisitorRequest } from '../messages.ts';
 import type { Visit } from './let-in.ts';
 import { openTunnel, type TunnelRequestArgs } from './tunnel-agent.ts';
@@ -47,7 +46,7 @@ export function sendUpstream(
     path: request.url ?? '/',
     headers,
     setHost: false,
-    maxHeaderSize: gatewayLimits.headerBytes,
+    maxHeaderSize: gateway.limits.headerBytes,
     target: visit.target,
     signal,
     givenUp: signal,

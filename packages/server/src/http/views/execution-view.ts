@@ -2,6 +2,7 @@ import type { Execution, ExecutionList, ExecutionSummary as SummaryView } from '
 import { decodeOutput } from '../../core/executions/decode-output.ts';
 import type { ExecutionListPage } from '../../core/executions/list.ts';
 import type { ExecutionRecord, ExecutionSummary } from '../../core/ports/store/execution-store.ts';
+import { isoOf, isoOrNull } from './iso-time.ts';
 
 /** An execution as the interface shows it, output as text; `captureBytes` is what is kept of each stream. */
 export function executionView(record: ExecutionRecord, captureBytes: number): Execution {
@@ -29,7 +30,7 @@ function summaryView(record: ExecutionSummary): SummaryView {
     truncated: record.truncated,
     oom_killed: record.oomKilled,
     duration_ms: record.durationMs,
-    started_at: new Date(record.startedAtMs).toISOString(),
-    finished_at: record.finishedAtMs === null ? null : new Date(record.finishedAtMs).toISOString(),
+    started_at: isoOf(record.startedAtMs),
+    finished_at: isoOrNull(record.finishedAtMs),
   };
 }

@@ -1,5 +1,6 @@
 import type { ClosedPort, Port, PortList } from '@mayfly/contract';
 import type { PreviewRecord } from '../../core/ports/store/preview-store.ts';
+import { isoOf } from './iso-time.ts';
 
 /** An open preview as the interface shows it. */
 export function portView(
@@ -11,7 +12,7 @@ export function portView(
     sandbox_id: sandboxId,
     port,
     url: urlOf(token),
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: isoOf(createdAtMs),
   };
 }
 

@@ -1,9 +1,7 @@
 import { type DeletedSandbox, type Sandbox, type SandboxList, sizes } from '@mayfly/contract';
 import type { SandboxRecord } from '../../core/ports/store/sandbox-store.ts';
 import type { SandboxPage } from '../../core/sandboxes/list.ts';
-
-const isoOf = (ms: number) => new Date(ms).toISOString();
-const isoOrNull = (ms: number | null) => (ms === null ? null : isoOf(ms));
+import { isoOf, isoOrNull } from './iso-time.ts';
 
 /** A sandbox as the interface shows it. */
 export function sandboxView(record: SandboxRecord): Sandbox {

@@ -8,6 +8,7 @@ const busyTimeoutMs = 5000;
 export class NodeSqlite implements SqliteDatabase {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, SqliteStatement>();
+  readonly #reads = new Map<string, (values: readonly unknown[]) => readonly unknown[]>();
 
   constructor(path: string, { readOnly = false } = {}) {
     this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true, readOnly });
@@ -16,26 +17,45 @@ export class NodeSqlite implements SqliteDatabase {
   }
 
   prepare(sql: string): SqliteStatement {
-    const kept = this.#statements.get(sql);
-    if (kept !== undefined) return kept;
-    const statement = adapt(this.#database.prepare(sql));
-    if (this.#statements.size >= maxKeptStatements) this.#statements.clear();
-    this.#statements.set(sql, statement);
-    return statement;
+    return keptOr(this.#statements, sql, () => adapt(this.#database.prepare(sql)));
   }
 
   read(sql: string, values: readonly unknown[]): readonly unknown[] {
-    return this.prepare(sql).all(values);
+    return keptOr(this.#reads, sql, () => readerOf(this.#database.prepare(sql)))(values);
   }
 
   close(): void {
     this.#statements.clear();
+    this.#reads.clear();
     this.#database.close();
   }
 }
 
+/** What is kept under a text of SQL, made if there is none. */
+function keptOr<Kept>(kept: Map<string, Kept>, sql: string, make: () => Kept): Kept {
+  const known = kept.get(sql);
+  if (known !== undefined) return known;
+  const made = make();
+  if (kept.size >= maxKeptStatements) kept.clear();
+  kept.set(sql, made);
+  return made;
+}
+
+const bound = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
+
+/** Reads rows. SQLite gives them as arrays: it makes the names of the columns anew for each object, which costs more than the read. */
+function readerOf(statement: StatementSync): (values: readonly unknown[]) => readonly unknown[] {
+  const names = statement.columns().map(({ name }) => name);
+  statement.setReturnArrays(true);
+  const rowOf = (columns: readonly unknown[]) => {
+    const row: Record<string, unknown> = {};
+    for (const [index, name] of names.entries()) row[name] = columns[index];
+    return row;
+  };
+  return (values) => (statement.all(...bound(values)) as readonly unknown[] as readonly unknown[][]).map(rowOf);
+}
+
 function adapt(statement: StatementSync): SqliteStatement {
-  const bound = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
   return {
     reader: statement.columns().length > 0,
     all: (parameters) => statement.all(...bound(parameters)),
