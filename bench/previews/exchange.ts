@@ -32,9 +32,9 @@ const receive = (body: NodeJS.ReadableStream, down: number): Promise<void> =>
 
 /** Over HTTP/1.1, with whatever way to connect the agent in the options has. */
 export const http1Exchange =
-  (send: (options: RequestOptions) => ClientRequest, options: RequestOptions): Exchange =>
+  (send: (options: RequestOptions) => ClientRequest, options: RequestOptions, host = 'localhost'): Exchange =>
   async (down, up) => {
-    const headers = { host: 'localhost', ...options.headers, ...(up > 0 && { 'content-length': up }) };
+    const headers = { host, ...(up > 0 && { 'content-length': up }) };
     const request = send({ ...options, headers, path: `/?count=${down}`, method: up > 0 ? 'POST' : 'GET' });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.on('response', resolve).on('error', reject);

@@ -14,7 +14,7 @@ const route = { host: '127.0.0.1', port: Number(port), servername, ca };
 
 const overHttp1 = async (): Promise<number> => {
   const agent = new Agent({ keepAlive: true });
-  const ms = await measureLoad(http1Exchange(request, { ...route, agent, headers: { host } }), load);
+  const ms = await measureLoad(http1Exchange(request, { ...route, agent }, host), load);
   agent.destroy();
   return ms;
 };
