@@ -1,4 +1,5 @@
-import { Agent, request } from 'node:http';
+import { Agent, type ClientRequest, request } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { GuestAgent } from '@mayfly/server/core/ports/guest-agent.ts';
 import { http1Exchange } from './exchange.ts';
@@ -25,12 +26,14 @@ class ChannelAgent extends Agent {
     );
   }
 
-  // What Node does to a socket that waits, tunnels have not.
+  // A tunnel has none of what Node does to a socket that waits.
   override keepSocketAlive(): boolean {
     return true;
   }
 
-  override reuseSocket(): void {}
+  override reuseSocket(tunnel: Duplex, sent: ClientRequest): void {
+    super.reuseSocket(Object.assign(tunnel, { ref: () => tunnel }) as Socket, sent);
+  }
 }
 
 /** What a load takes over the agent's channel, with neither service nor TLS, in milliseconds. */

@@ -128,7 +128,10 @@ const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true })
 server.on('upgrade', (request, socket, head) => {
   if (request.url.startsWith('/refused')) return socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno');
   sockets.handleUpgrade(request, socket, head, (client) => {
-    client.on('message', (data, isBinary) => client.send(isBinary ? data : `back: ${data.toString('utf8')}`));
+    client.on('message', (data, isBinary) => {
+      const answer = isBinary ? data : Buffer.concat([Buffer.from('back: '), data]);
+      client.send(answer, { binary: isBinary });
+    });
     client.on('error', () => {});
     if (request.url.startsWith('/socket/seen')) client.send(JSON.stringify(request.rawHeaders));
   });
