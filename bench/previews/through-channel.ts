@@ -1,5 +1,4 @@
 import { Agent, type ClientRequest, request } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { GuestAgent } from '@mayfly/server/core/ports/guest-agent.ts';
 import { http1Exchange } from './exchange.ts';
@@ -32,7 +31,7 @@ class ChannelAgent extends Agent {
   }
 
   override reuseSocket(tunnel: Duplex, sent: ClientRequest): void {
-    super.reuseSocket(Object.assign(tunnel, { ref: () => tunnel }) as Socket, sent);
+    super.reuseSocket(Object.assign(tunnel, { ref: () => tunnel }), sent);
   }
 }
 

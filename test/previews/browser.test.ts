@@ -2,10 +2,16 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { createSandbox, output } from '../support/http.ts';
-import { listening, putFile, startInside, startNodeServer } from '../support/previews/guest-server.ts';
+import {
+  putFile,
+  pythonServer,
+  startNodeServer,
+  startServer,
+  startVite,
+  viteFolder,
+} from '../support/previews/guest-server.ts';
 import { openPreview } from '../support/previews/open-preview.ts';
 import { visit } from '../support/previews/visit.ts';
-import { startVite, viteFolder } from '../support/previews/vite-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const ports = { python: 8000, node: 3000, vite: 5173, later: 9000 } as const;
@@ -39,13 +45,7 @@ const soon = { timeout: 30_000 };
 describe('a browser that trusts the service’s authority', () => {
   it('shows what python3 -m http.server serves', async () => {
     await output(service, id, 'mkdir www && echo "<h1>from Python</h1>" > www/index.html');
-    await startInside(
-      service,
-      id,
-      `python3 -m http.server --bind 127.0.0.1 --directory www ${ports.python}`,
-      ports.python,
-    );
-    await listening(service, id, ports.python);
+    await startServer(service, id, pythonServer('www', ports.python), ports.python);
     const page = await open(ports.python);
     expect(await page.textContent('h1')).toBe('from Python');
     await page.close();
@@ -66,12 +66,7 @@ describe('a browser that trusts the service’s authority', () => {
   it('is told that nothing listens yet, and shows the server as soon as there is one', async () => {
     const page = await open(ports.later);
     expect(await page.textContent('body')).toContain(`${ports.later}`);
-    await startInside(
-      service,
-      id,
-      `python3 -m http.server --bind 127.0.0.1 --directory www ${ports.later}`,
-      ports.later,
-    );
+    await startServer(service, id, pythonServer('www', ports.later), ports.later);
     await expect.poll(textOf(page, 'h1'), soon).toBe('from Python');
     await page.close();
   });

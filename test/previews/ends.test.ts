@@ -7,7 +7,7 @@ import type { WebSocket } from 'ws';
 import { killMachineOf } from '../support/conformance/kill-machine.ts';
 import { createSandbox, deleteSandbox, output } from '../support/http.ts';
 import { connectHttp2 } from '../support/previews/connect-http2.ts';
-import { listening, startInside, startNodeServer } from '../support/previews/guest-server.ts';
+import { nodeServer, startNodeServer, startServer } from '../support/previews/guest-server.ts';
 import { closePreview, type OpenPreview, openPreview } from '../support/previews/open-preview.ts';
 import { routeTo } from '../support/previews/route.ts';
 import { exchangeMessage, openSocket } from '../support/previews/socket.ts';
@@ -19,11 +19,16 @@ const port = 3000;
 const promptMs = 3_000;
 let service: TestService;
 let id: string;
+let otherId: string;
 let preview: OpenPreview;
 beforeAll(async () => {
   service = await startTestService();
-  ({ id } = await createSandbox(service));
-  await startNodeServer(service, id, port);
+  const serve = async () => {
+    const sandbox = await createSandbox(service);
+    await startNodeServer(service, sandbox.id, port);
+    return sandbox.id;
+  };
+  [id, otherId] = await Promise.all([serve(), serve()]);
   preview = await openPreview(service, id, port);
 });
 afterAll(() => service.stop());
@@ -71,8 +76,7 @@ const cutWithin = async (allCut: () => Promise<void>, end: () => Promise<unknown
 
 describe('what is open through a preview is cut at once', () => {
   it('when it is closed; the server goes on, and so do other previews of the sandbox', async () => {
-    await startInside(service, id, `node server.mjs ${port + 1}`, port + 1);
-    await listening(service, id, port + 1);
+    await startServer(service, id, nodeServer(port + 1), port + 1);
     const other = await openPreview(service, id, port + 1);
     const kept = await openSocket(other);
     const allCut = await openOfEachKind(preview);
@@ -101,11 +105,9 @@ describe('what is open through a preview is cut at once', () => {
   });
 
   it('when the sandbox is deleted', async () => {
-    const other = await createSandbox(service);
-    await startNodeServer(service, other.id, port);
-    const its = await openPreview(service, other.id, port);
+    const its = await openPreview(service, otherId, port);
     const allCut = await openOfEachKind(its);
-    expect(await cutWithin(allCut, () => deleteSandbox(service, other.id))).toBeLessThan(promptMs);
+    expect(await cutWithin(allCut, () => deleteSandbox(service, otherId))).toBeLessThan(promptMs);
     expect((await visit(its)).status).toBe(404);
   });
 
@@ -115,9 +117,8 @@ describe('what is open through a preview is cut at once', () => {
     const allCut = async () => void (await Promise.all([closed(socket), cut(body)]));
     const kill = () => output(service, id, `kill -9 $(pgrep -f 'server.mjs ${port}$')`);
     expect(await cutWithin(allCut, kill)).toBeLessThan(promptMs);
-    const again = visit(preview);
-    await startInside(service, id, `node server.mjs ${port}`, port);
-    expect((await again).status).toBe(200);
+    await startServer(service, id, nodeServer(port), port);
+    expect((await visit(preview)).status).toBe(200);
   });
 
   it('when its machine dies; the URL then says so with a 502', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addAccount } from '../support/conformance/accounts.ts';
 import { call, createSandbox, output, type SandboxBody } from '../support/http.ts';
 import { connectHttp2 } from '../support/previews/connect-http2.ts';
-import { listening, startInside, startNodeServer } from '../support/previews/guest-server.ts';
+import { pythonServer, startNodeServer, startServer } from '../support/previews/guest-server.ts';
 import { closePreview, type OpenPreview, openPreview } from '../support/previews/open-preview.ts';
 import { nextMessage, openSocket } from '../support/previews/socket.ts';
 import { askHttp2, headOf, protocols, visit, visitJson } from '../support/previews/visit.ts';
@@ -86,8 +86,7 @@ describe('two sandboxes with the same port', () => {
   it('have different URLs that lead to each of them', async () => {
     const other = await createSandbox(service);
     await output(service, other.id, 'mkdir www && echo other > www/index.html');
-    await startInside(service, other.id, `python3 -m http.server --bind 127.0.0.1 --directory www ${port}`, port);
-    await listening(service, other.id, port);
+    await startServer(service, other.id, pythonServer('www', port), port);
     const others = await openPreview(service, other.id, port);
     expect(others.token).not.toBe(preview.token);
     expect((await visit(others)).text.trim()).toBe('other');

@@ -11,7 +11,7 @@ const mostBytes = 256 * 1024 ** 2;
 /** What nothing needs that runs. */
 const leftOut = ['*.map', '*.d.ts', '*.d.mts', '*.d.cts', '*.md', '*/node_modules/.*'];
 
-/** Copies folders of the host that lie under `root` into the same places under /workspace, without a network. */
+/** Copies folders and files of the host that lie under `root` into the same places under /workspace, without a network. */
 export const putFolders = async (
   target: Target,
   sandboxId: string,

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { moduleFolders } from '../guest-files/module-folders.ts';
@@ -6,7 +5,7 @@ import { putFolders } from '../guest-files/put-folders.ts';
 import { call, output, type Target } from '../http.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const scripts = join(root, 'test/previews/guest');
+const scripts = 'test/previews/guest';
 
 /** Writes a text file into a sandbox. */
 export const putFile = async (target: Target, sandboxId: string, path: string, content: string): Promise<void> => {
@@ -14,29 +13,39 @@ export const putFile = async (target: Target, sandboxId: string, path: string, c
   expect(answer.status).toBe(201);
 };
 
-/** Starts a program in a sandbox that goes on after this, with what it says in a file named after the port. */
-export const startInside = async (target: Target, sandboxId: string, command: string, port: number): Promise<void> => {
-  await output(target, sandboxId, `(exec ${command}) >port-${port}.log 2>&1 </dev/null & `);
+/** Starts a server in a sandbox, with what it says in a file named after its port, and waits until it listens. */
+export const startServer = async (target: Target, sandboxId: string, command: string, port: number): Promise<void> => {
+  const start = `(exec ${command}) >port-${port}.log 2>&1 </dev/null &`;
+  await output(target, sandboxId, `${start} until ss -Hltn | grep -q ':${port} '; do sleep 0.1; done`);
 };
 
-/** Settles once something listens on a port of the sandbox. */
-export const listening = async (target: Target, sandboxId: string, port: number): Promise<void> => {
-  await output(target, sandboxId, `until ss -Hltn | grep -q ':${port} '; do sleep 0.1; done`);
-};
+/** The command of the server that shows what reaches it and speaks WebSocket. */
+export const nodeServer = (port: number): string => `node ${scripts}/server.mjs ${port}`;
 
-/** Starts one of the suites' own servers on a port of a sandbox and waits until it listens. */
-const startScript = async (target: Target, sandboxId: string, run: string, script: string, port: number) => {
-  await putFile(target, sandboxId, script, await readFile(join(scripts, script), 'utf8'));
-  await startInside(target, sandboxId, `${run} ${script} ${port}`, port);
-  await listening(target, sandboxId, port);
-};
+/** Python's own server of files. */
+export const pythonServer = (folder: string, port: number): string =>
+  `python3 -m http.server --bind 127.0.0.1 --directory ${folder} ${port}`;
 
-/** The server that shows what reaches it and speaks WebSocket: guest/server.mjs. */
+/** Brings and starts the server that shows what reaches it and speaks WebSocket. */
 export const startNodeServer = async (target: Target, sandboxId: string, port: number): Promise<void> => {
-  await putFolders(target, sandboxId, root, await moduleFolders('ws', root));
-  await startScript(target, sandboxId, 'node', 'server.mjs', port);
+  const script = join(root, scripts, 'server.mjs');
+  await putFolders(target, sandboxId, root, [...(await moduleFolders('ws', root)), script]);
+  await startServer(target, sandboxId, nodeServer(port), port);
 };
 
-/** The server that moves large bodies at little cost: guest/bulk.py. */
-export const startBulkServer = (target: Target, sandboxId: string, port: number): Promise<void> =>
-  startScript(target, sandboxId, 'python3', 'bulk.py', port);
+/** Brings and starts the server that moves large bodies at little cost. */
+export const startBulkServer = async (target: Target, sandboxId: string, port: number): Promise<void> => {
+  await putFolders(target, sandboxId, root, [join(root, scripts, 'bulk.py')]);
+  await startServer(target, sandboxId, `python3 ${scripts}/bulk.py ${port}`, port);
+};
+
+const viteApp = `${scripts}/vite-app`;
+/** The folder in the sandbox that Vite's dev server serves. */
+export const viteFolder = `/workspace/${viteApp}`;
+
+/** Brings and starts Vite's dev server. */
+export const startVite = async (target: Target, sandboxId: string, port: number): Promise<void> => {
+  await putFolders(target, sandboxId, root, [...(await moduleFolders('vite', root)), join(root, viteApp)]);
+  const command = `node node_modules/vite/bin/vite.js ${viteApp} --port ${port} --strictPort`;
+  await startServer(target, sandboxId, command, port);
+};

@@ -1,5 +1,4 @@
 import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { PreviewTarget } from '../../core/previews/traffic.ts';
 import type { GatewayLimits } from '../limits.ts';
@@ -49,7 +48,7 @@ export class TunnelAgent extends Agent {
   override reuseSocket(tunnel: Duplex, request: ClientRequest): void {
     clearTimeout(idleTimers.get(tunnel));
     // Takes away what listens while nothing is asked, and refers to the socket, which a tunnel has no need of.
-    super.reuseSocket(Object.assign(tunnel, { ref: () => tunnel }) as Socket, request);
+    super.reuseSocket(Object.assign(tunnel, { ref: () => tunnel }), request);
   }
 }
 
