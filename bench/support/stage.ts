@@ -16,6 +16,8 @@ export interface Stage {
   readonly folder: string;
   readonly url: string;
   readonly key: string;
+  /** The PEM file of the authority that signs its previews' certificates. */
+  readonly previewRootFile: string;
   readonly connector: GuestConnector;
   readonly driver: QemuDriver;
   /** Settles once a small machine waits in the pool. */
@@ -33,6 +35,7 @@ export const setStage = async (host: Stage['host'], settings: Record<string, str
   const key = 'mf_bench_key_of_the_first_account';
   const config = readConfig({
     MAYFLY_PORT: '0',
+    MAYFLY_PREVIEW_PORT: '0',
     MAYFLY_DATA_DIR: folder,
     MAYFLY_BOOTSTRAP_API_KEY: key,
     MAYFLY_LOG_LEVEL: 'warn',
@@ -53,6 +56,7 @@ export const setStage = async (host: Stage['host'], settings: Record<string, str
     folder,
     url: service.url,
     key,
+    previewRootFile: service.previews.rootFile ?? '',
     connector,
     driver,
     poolFull: async () => {

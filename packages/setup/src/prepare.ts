@@ -18,7 +18,7 @@ import { installPackages, readSignedBy } from './host/install-packages.ts';
 import { planInstall } from './host/install-plan.ts';
 import { probeHost } from './host/probe.ts';
 import { findProblems, formatProblems } from './host/problems.ts';
-import { missingTools, type Purpose, requiredTools } from './host/required-tools.ts';
+import { missingFor, type Purpose } from './host/required-tools.ts';
 import { SetupError } from './setup-error.ts';
 import type { StepContext } from './steps/context.ts';
 import { chooseDebianSources } from './steps/debian-archive.ts';
@@ -74,8 +74,7 @@ async function installMissing({ environment, purpose, announcer, signal }: Prepa
   if (!install) return;
   const names = [...install.packages, ...install.backportsPackages].join(', ');
   await announcer.step(`Debian packages: ${names}`, (report) => installPackages(install, report, signal));
-  const { arch, tools } = await probeHost(environment.cacheDir);
-  const missing = missingTools(requiredTools(arch, purpose), tools).map(({ name }) => name);
+  const missing = missingFor(await probeHost(environment.cacheDir), purpose).map(({ name }) => name);
   if (missing.length > 0)
     throw new SetupError(`After installing ${names}, still missing or too old: ${missing.join(', ')}.`);
 }

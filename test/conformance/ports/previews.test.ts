@@ -3,12 +3,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { expectStatus } from '../../support/conformance/api.ts';
 import type { PortBody } from '../../support/conformance/bodies.ts';
 import { isGiven } from '../../support/conformance/given.ts';
-import { visit } from '../../support/conformance/preview.ts';
+import { visit as visitBy } from '../../support/conformance/preview.ts';
 import { useSubject } from '../../support/conformance/subject.ts';
 
 const subject = useSubject({ sandbox: true });
 /** Preview URLs lead somewhere once the gateway is there. */
 const lead = isGiven || existsSync(new URL('../../../packages/server/src/gateway', import.meta.url));
+
+const visit = (url: string) => visitBy(url, subject.previewCa);
 
 const open = async (port: number, id = subject.sandbox.id): Promise<PortBody> =>
   expectStatus(await subject.api.post<PortBody>(`/sandboxes/${id}/ports`, { port }), 201);

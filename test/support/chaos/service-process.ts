@@ -48,6 +48,18 @@ export class ServiceProcess implements Target {
     return service;
   }
 
+  /** Of the run that is on. */
+  get pid(): number {
+    const pid = this.#child?.pid;
+    if (pid === undefined || !this.#isRunning()) throw new Error('the service does not run');
+    return pid;
+  }
+
+  /** The certificate of the authority that signs for its previews. */
+  get previewRootFile(): string {
+    return join(this.dataDir, 'preview-authority', 'root.crt');
+  }
+
   /** What its runs said last. */
   get log(): string {
     return this.#log.join('\n');

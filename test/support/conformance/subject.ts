@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, type TestContext } from 'vitest';
 import { startTestService, type TestService } from '../service.ts';
 import { type AccountSpec, addAccount } from './accounts.ts';
@@ -26,6 +27,8 @@ export interface Subject {
   siblingOf(context: TestContext, api: Api): Promise<Api>;
   /** The main account, or a new one where that can be had, so that its windows and sandboxes are only this test's. */
   quietAccount(): Promise<Api>;
+  /** The authority that signs for the service's previews, as PEM; undefined where the service is given. */
+  readonly previewCa: string | undefined;
   /** The service itself; where it is given, the test is skipped. */
   service(context: TestContext): TestService;
 }
@@ -80,6 +83,10 @@ export const useSubject = ({ sandbox: wanted = false, settings = {} }: SubjectOp
       const { sandbox } = now();
       if (sandbox === undefined) throw new Error('this file shares no sandbox');
       return sandbox;
+    },
+    get previewCa() {
+      const { own } = now();
+      return own && readFileSync(own.previewRootFile, 'utf8');
     },
     account: async (context, kind) => {
       const { own, baseUrl, api } = now();

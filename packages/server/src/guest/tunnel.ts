@@ -56,20 +56,22 @@ export function openTunnel(connection: Connection, port: number, deadlineMs: num
 function tunnelOf(stream: ClientHttp2Stream): Duplex {
   stream.on('error', () => {});
   stream.once('end', () => stream.end());
-  writeBytesOnly(stream);
+  leaveOutEmptyWrites(stream);
   return stream;
 }
 
-/** Node 24 garbles a text that is written to an HTTP/2 stream together with bytes, as HTTP's head and body are: it gets bytes alone. */
-function writeBytesOnly(stream: ClientHttp2Stream): void {
-  type Write = (chunk: unknown, encoding?: unknown, done?: unknown) => boolean;
-  const write = stream.write.bind(stream) as Write;
-  const writeBytes: Write = (chunk, encoding, done) => {
-    if (typeof chunk !== 'string') return write(chunk, encoding, done);
-    const bytes = Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined);
-    return write(bytes, typeof encoding === 'function' ? encoding : done);
+/**
+ * Node tells that several writes are done, and lets go of their bytes, as soon as it meets an empty one among the last of them, sent or
+ * not: what then goes to the guest is whatever came to lie there. HTTP's client ends every body with an empty write.
+ */
+function leaveOutEmptyWrites(stream: ClientHttp2Stream): void {
+  const writeAll = stream._writev?.bind(stream);
+  if (writeAll === undefined) return;
+  stream._writev = (chunks, done) => {
+    const full = chunks.filter(({ chunk }) => (chunk as string | Buffer).length > 0);
+    if (full.length === 0) done();
+    else writeAll(Object.assign(full, { allBuffers: full.every(({ chunk }) => typeof chunk !== 'string') }), done);
   };
-  stream.write = writeBytes;
 }
 
 /** Reads why the agent refused, which is what the tunnel fails with. */

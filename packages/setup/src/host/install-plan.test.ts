@@ -52,3 +52,11 @@ test('a database server is installed for the tests alone, and known to bring mor
   expect(calls).toEqual([['install', '--yes', '--no-install-recommends', 'postgresql']]);
   expect(calls.map(bringsServer)).toEqual([true]);
 });
+
+test('a browser is installed for the tests alone, where there is a package of it', () => {
+  const facts = hostFacts({ without: ['chromium', 'certutil'] });
+  expect(planInstall(facts, 'service')).toBeUndefined();
+  expect(planInstall(facts, 'tests')?.packages).toEqual(['chromium', 'libnss3-tools']);
+  const ubuntu = { id: 'ubuntu', codename: 'noble', name: 'Ubuntu 24.04' };
+  expect(planInstall({ ...facts, distribution: ubuntu }, 'tests')?.packages).toEqual(['libnss3-tools']);
+});

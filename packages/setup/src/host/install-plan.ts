@@ -1,5 +1,5 @@
 import type { AptArchive, HostFacts } from './facts.ts';
-import { missingTools, type Purpose, postgresPackage, type RequiredTool, requiredTools } from './required-tools.ts';
+import { missingFor, type Purpose, postgresPackage, type RequiredTool } from './required-tools.ts';
 
 /** What has to be installed, and how. */
 export interface InstallPlan {
@@ -20,7 +20,7 @@ const releasesWithOldQemu: readonly string[] = ['bookworm'];
 
 /** What is missing on this host and where it comes from; undefined when nothing is. */
 export function planInstall(facts: HostFacts, purpose: Purpose): InstallPlan | undefined {
-  const missing = missingTools(requiredTools(facts.arch, purpose), facts.tools);
+  const missing = missingFor(facts, purpose);
   if (missing.length === 0) return undefined;
   const { codename } = facts.distribution;
   const backportsSuite = `${codename}-backports`;

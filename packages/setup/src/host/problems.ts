@@ -1,7 +1,7 @@
 import { formatSources } from './apt-sources.ts';
 import type { HostFacts } from './facts.ts';
 import { aptInstallCalls, backportsSourcesPath, type InstallPlan, planInstall } from './install-plan.ts';
-import { debianKeyring, minimumQemuVersion, missingTools, type Purpose, requiredTools } from './required-tools.ts';
+import { debianKeyring, minimumQemuVersion, missingFor, type Purpose } from './required-tools.ts';
 
 /** One reason why this host cannot do, with what the operator can do about it. */
 export interface HostProblem {
@@ -74,7 +74,7 @@ function diskProblems({ cacheFreeBytes }: HostFacts, { mustBuild, cacheDir }: Ho
 function packageProblems(facts: HostFacts, { purpose }: HostDemand): readonly HostProblem[] {
   const plan = planInstall(facts, purpose);
   if (!plan) return [];
-  const missing = missingTools(requiredTools(facts.arch, purpose), facts.tools);
+  const missing = missingFor(facts, purpose);
   const names = missing.map(({ name, minimumVersion }) =>
     minimumVersion ? `${name} ${minimumVersion} or newer` : name,
   );

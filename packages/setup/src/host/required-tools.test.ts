@@ -41,8 +41,8 @@ test('an x64 machine needs its own QEMU', () => {
   expect(missingTools(requiredTools('x64', 'service'), new Map())[0]?.debianPackage).toBe('qemu-system-x86');
 });
 
-test('only the tests need a database server', () => {
+test('only the tests need a database server and a browser', () => {
   const names = (purpose: 'service' | 'tests') => requiredTools('arm64', purpose).map(({ name }) => name);
   expect(names('service')).not.toContain('postgres');
-  expect(names('tests')).toEqual([...names('service'), 'postgres']);
+  expect(names('tests')).toEqual([...names('service'), 'postgres', 'chromium', 'certutil']);
 });

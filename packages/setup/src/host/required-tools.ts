@@ -1,4 +1,4 @@
-import type { FoundTool } from './facts.ts';
+import type { FoundTool, HostFacts } from './facts.ts';
 import { isAtLeast } from './version.ts';
 
 /** Something the host must have, and the Debian package that brings it. */
@@ -8,6 +8,8 @@ export interface RequiredTool {
   readonly debianPackage: string;
   /** Lowest version that will do. */
   readonly minimumVersion?: string;
+  /** Distributions without such a package; what needs the tool is left out there. */
+  readonly notOn?: readonly string[];
 }
 
 /** Lowest QEMU that restores a template without being able to write to it. */
@@ -27,7 +29,12 @@ export type Purpose = 'service' | 'tests';
 /** The package of the server that the store is tested with; where an operator's server is used, it is theirs to install. */
 export const postgresPackage = 'postgresql';
 
-const testTools: readonly RequiredTool[] = [{ name: 'postgres', debianPackage: postgresPackage }];
+const testTools: readonly RequiredTool[] = [
+  { name: 'postgres', debianPackage: postgresPackage },
+  // Ubuntu has browsers only as snaps.
+  { name: 'chromium', debianPackage: 'chromium', notOn: ['ubuntu'] },
+  { name: 'certutil', debianPackage: 'libnss3-tools' },
+];
 
 /** All that is needed of the host. */
 export function requiredTools(arch: string, purpose: Purpose): readonly RequiredTool[] {
@@ -52,6 +59,14 @@ function serviceTools(arch: string): readonly RequiredTool[] {
     { name: 'nft', debianPackage: 'nftables' },
     { name: 'setpriv', debianPackage: 'util-linux' },
   ];
+}
+
+/** What this host lacks for a purpose, of what it can be given. */
+export function missingFor(
+  { arch, tools, distribution }: Pick<HostFacts, 'arch' | 'tools' | 'distribution'>,
+  purpose: Purpose,
+): readonly RequiredTool[] {
+  return missingTools(requiredTools(arch, purpose), tools).filter(({ notOn }) => !notOn?.includes(distribution.id));
 }
 
 /** The tools that are absent or too old. */

@@ -39,15 +39,16 @@ export class TunnelAgent extends Agent {
   }
 
   override keepSocketAlive(tunnel: Duplex): boolean {
+    if (!idleTimers.has(tunnel)) tunnel.once('close', () => clearTimeout(idleTimers.get(tunnel)));
     const idle = setTimeout(() => tunnel.destroy(), this.#idleMs);
     idleTimers.set(tunnel, idle);
-    tunnel.once('close', () => clearTimeout(idle));
     return true;
   }
 
   override reuseSocket(tunnel: Duplex, request: ClientRequest): void {
     clearTimeout(idleTimers.get(tunnel));
-    request.reusedSocket = true;
+    // Takes away what listens while nothing is asked, and refers to the socket, which a tunnel has no need of.
+    super.reuseSocket(Object.assign(tunnel, { ref: () => tunnel }), request);
   }
 }
 

@@ -1,0 +1,97 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { createSandbox, output } from '../support/http.ts';
+import {
+  putFile,
+  pythonServer,
+  startNodeServer,
+  startServer,
+  startVite,
+  viteFolder,
+} from '../support/previews/guest-server.ts';
+import { openPreview } from '../support/previews/open-preview.ts';
+import { visit } from '../support/previews/visit.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const ports = { python: 8000, node: 3000, vite: 5173, later: 9000 } as const;
+const hasChromium = (await findChromium()) !== undefined;
+let service: TestService;
+let id: string;
+let browser: TestBrowser;
+/** It takes long to start; the other servers are visited meanwhile. */
+let vite: Promise<void>;
+beforeAll(async () => {
+  if (!hasChromium) return;
+  service = await startTestService();
+  ({ id } = await createSandbox(service));
+  vite = startVite(service, id, ports.vite);
+  vite.catch(() => {});
+  browser = await launchBrowser(service.previewRootFile);
+});
+afterAll(async () => {
+  await browser?.close();
+  await vite?.catch(() => {});
+  await service?.stop();
+});
+beforeEach((context) => {
+  if (!hasChromium) context.skip('needs chromium, which this distribution has no package of');
+});
+
+const open = async (port: number): Promise<Page> => browser.open((await openPreview(service, id, port)).url);
+const textOf = (page: Page, selector: string) => async () => (await page.textContent(selector))?.trim();
+const soon = { timeout: 30_000 };
+
+describe('a browser that trusts the service’s authority', () => {
+  it('shows what python3 -m http.server serves', async () => {
+    await output(service, id, 'mkdir www && echo "<h1>from Python</h1>" > www/index.html');
+    await startServer(service, id, pythonServer('www', ports.python), ports.python);
+    const page = await open(ports.python);
+    expect(await page.textContent('h1')).toBe('from Python');
+    await page.close();
+  });
+
+  it('talks with a Node.js server over a WebSocket and hears its events', async () => {
+    await startNodeServer(service, id, ports.node);
+    const preview = await openPreview(service, id, ports.node);
+    const page = await browser.open(preview.url);
+    await expect.poll(textOf(page, '#socket'), soon).toBe('back: from the page');
+    await page.evaluate("say('again')");
+    await expect.poll(textOf(page, '#socket'), soon).toBe('back: again');
+    await visit(preview, '/say', { method: 'POST', body: 'from the server' });
+    await expect.poll(textOf(page, '#event'), soon).toBe('from the server');
+    await page.close();
+  });
+
+  it('is told that nothing listens yet, and shows the server as soon as there is one', async () => {
+    const page = await open(ports.later);
+    expect(await page.textContent('body')).toContain(`${ports.later}`);
+    await startServer(service, id, pythonServer('www', ports.later), ports.later);
+    await expect.poll(textOf(page, 'h1'), soon).toBe('from Python');
+    await page.close();
+  });
+
+  it('shows a page of a Vite dev server, and an edit in it without loading it again', {
+    timeout: 240_000,
+  }, async () => {
+    await vite;
+    const page = await open(ports.vite);
+    await expect.poll(textOf(page, '#greeting'), { timeout: 120_000 }).toBe('before the edit');
+    await page.evaluate("window.marker = 'the same page'");
+    await putFile(service, id, `${viteFolder}/greeting.js`, "export const greeting = 'after the edit';\n");
+    await expect.poll(textOf(page, '#greeting'), soon).toBe('after the edit');
+    const colour = () => page.evaluate("getComputedStyle(document.getElementById('greeting')).color");
+    expect(await colour()).toBe('rgb(1, 2, 3)');
+    await putFile(service, id, `${viteFolder}/style.css`, 'p { color: rgb(4, 5, 6); }\n');
+    await expect.poll(colour, soon).toBe('rgb(4, 5, 6)');
+    expect(await page.evaluate('window.marker')).toBe('the same page');
+    await page.close();
+  });
+});
+
+it('a browser without the authority’s certificate does not open a preview', async () => {
+  const preview = await openPreview(service, id, ports.python);
+  const stranger = await launchBrowser(undefined);
+  await expect(stranger.open(preview.url)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID');
+  await stranger.close();
+});

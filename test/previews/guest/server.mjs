@@ -1,0 +1,139 @@
+// What runs in a sandbox for the preview suites: a server on localhost that shows what reaches it.
+// Needs the `ws` package beside it. Usage: node server.mjs <port>
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
+import { WebSocketServer } from 'ws';
+
+const port = Number(process.argv[2]);
+const block = Buffer.alloc(65_536, 'mayfly ');
+const listeners = new Set();
+let connections = 0;
+
+const page = `<!doctype html><title>Node server</title><p id="socket"></p><p id="event"></p>
+<script type="module">
+  const show = (id, text) => { document.getElementById(id).textContent = text; };
+  const socket = new WebSocket(location.href.replace('https:', 'wss:') + 'socket');
+  socket.onopen = () => socket.send('from the page');
+  socket.onmessage = ({ data }) => show('socket', data);
+  window.say = (text) => socket.send(text);
+  const events = new EventSource('/events');
+  events.onmessage = ({ data }) => show('event', data);
+</script>`;
+
+/** So many bytes, made as they are taken. */
+function* bytes(count) {
+  for (let left = count; left > 0; left -= block.length) yield left < block.length ? block.subarray(0, left) : block;
+}
+
+const sendJson = (response, value) => {
+  const body = JSON.stringify(value);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+};
+
+const answers = {
+  '/': (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page),
+  /** The request as it arrived. */
+  '/seen': (request, response) => {
+    const { method, url, httpVersion, rawHeaders } = request;
+    request.resume().on('end', () => sendJson(response, { method, url, httpVersion, rawHeaders, connections }));
+  },
+  /** Stays open; an event for each POST to /say. */
+  '/events': (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    response.write(': open\n\n');
+    listeners.add(response);
+    response.on('close', () => listeners.delete(response));
+  },
+  '/say': (request, response) => {
+    request
+      .setEncoding('utf8')
+      .toArray()
+      .then((parts) => {
+        for (const listener of listeners) listener.write(`data: ${parts.join('')}\n\n`);
+        sendJson(response, { listeners: listeners.size });
+      });
+  },
+  /** Sends back each piece of the body as it comes. */
+  '/echo': (request, response) => {
+    response.writeHead(200, { 'content-type': 'application/octet-stream' });
+    response.flushHeaders();
+    pipeline(request, response, () => {});
+  },
+  '/upload': async (request, response) => {
+    const hash = createHash('sha256');
+    let count = 0;
+    for await (const piece of request) {
+      hash.update(piece);
+      count += piece.length;
+    }
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    sendJson(response, { bytes: count, sha256: hash.digest('hex'), length, encoding });
+  },
+  /** Takes a body and forgets it. */
+  '/drop': (request, response) => {
+    let count = 0;
+    request.on('data', (piece) => {
+      count += piece.length;
+    });
+    request.on('end', () => sendJson(response, { bytes: count }));
+  },
+  '/bytes': (request, response) => {
+    const count = Number(new URL(request.url, 'http://localhost').searchParams.get('count'));
+    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': count });
+    pipeline(Readable.from(bytes(count)), response, () => {});
+  },
+  /** Answers with a head and never ends. */
+  '/hold': (_request, response) => {
+    response.writeHead(200);
+    response.write('held');
+  },
+  '/never': () => {},
+  /** Begins to listen on one more port, after a while. */
+  '/listen': (request, response) => {
+    const { searchParams } = new URL(request.url, 'http://localhost');
+    const late = createServer((_, answer) => answer.end('late'));
+    setTimeout(() => late.listen(Number(searchParams.get('port')), '127.0.0.1'), Number(searchParams.get('after')));
+    response.end();
+  },
+  '/break': (_request, response) => {
+    response.writeHead(200, { 'content-length': 1_000 });
+    response.write('a part', () => response.destroy());
+  },
+  '/headers': (_request, response) => {
+    response.writeHead(418, 'Teapot', [
+      ...['set-cookie', 'a=1; Path=/', 'set-cookie', 'b=2; Domain=localhost', 'x-own', 'kept'],
+      ...['location', `http://localhost:${port}/elsewhere`, 'connection', 'x-hop', 'x-hop', 'gone'],
+    ]);
+    response.end('short and stout');
+  },
+  '/huge-headers': (_request, response) => {
+    response.writeHead(200, { 'x-huge': 'x'.repeat(100_000) });
+    response.end();
+  },
+};
+
+const server = createServer({ maxHeaderSize: 1_048_576, keepAliveTimeout: 60_000 }, (request, response) => {
+  const { pathname } = new URL(request.url, 'http://localhost');
+  const answer = answers[pathname];
+  if (answer) answer(request, response);
+  else response.writeHead(404).end('not here');
+});
+server.on('connection', () => {
+  connections += 1;
+});
+
+const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true });
+server.on('upgrade', (request, socket, head) => {
+  if (request.url.startsWith('/refused')) return socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno');
+  sockets.handleUpgrade(request, socket, head, (client) => {
+    client.on('message', (data, isBinary) => {
+      const answer = isBinary ? data : Buffer.concat([Buffer.from('back: '), data]);
+      client.send(answer, { binary: isBinary });
+    });
+    client.on('error', () => {});
+    if (request.url.startsWith('/socket/seen')) client.send(JSON.stringify(request.rawHeaders));
+  });
+});
+server.listen(port, '127.0.0.1');

@@ -1,0 +1,1 @@
+export const greeting = 'before the edit';
