@@ -4,6 +4,7 @@ import { notFound } from '../core/errors/api-error.ts';
 import { allowAnyOrigin, answerPreflight, isPreflight } from './cross-origin.ts';
 import { requireHost } from './host-header.ts';
 import type { HttpApp } from './http-app.ts';
+import { keyHashes } from './key-hash.ts';
 import { countAccount, countSource } from './rate-limits.ts';
 
 /**
@@ -11,13 +12,14 @@ import { countAccount, countSource } from './rate-limits.ts';
  * does and counts for its account; only then is an unknown path told from a known one.
  */
 export function addGate(app: HttpApp, core: Core): void {
+  const keyHashOf = keyHashes();
   const createRoute = `${app.prefix}/sandboxes`;
   app.addHook('onRequest', async (request, reply) => {
     countSource(core, request);
     allowAnyOrigin(request, reply);
     if (isPreflight(request)) return answerPreflight(reply);
     requireHost(request.raw);
-    const account = await authenticate(core, request.headers.authorization);
+    const account = await authenticate(core, keyHashOf(request));
     request.account = account;
     const isCreate = request.method === 'POST' && request.routeOptions.url === createRoute;
     countAccount(core, account, request, isCreate);
