@@ -7,7 +7,7 @@ import { connectHttp2 } from './connect-http2.ts';
 import { type Place, routeTo } from './route.ts';
 
 export const protocols = ['HTTP/1.1', 'HTTP/2'] as const;
-type Protocol = (typeof protocols)[number];
+export type Protocol = (typeof protocols)[number];
 
 export interface Ask {
   readonly method?: string;
