@@ -32,6 +32,8 @@ const processesOf = (parent: number): string[] =>
         const status = readFileSync(`/proc/${pid}/status`, 'utf8');
         const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]);
         if (field('PPid') !== parent && field('Uid') < hostUidRange.firstUid) return [];
+        // It has ended and holds nothing; only the host's first process has not noticed yet.
+        if (/^State:\s+Z/m.test(status)) return [];
         const [program, argument = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
         return [`${pid} ${program} ${argument.slice(0, 80)}`];
       } catch {
