@@ -57,6 +57,8 @@ export class PostgresServer {
   /** Runs SQL as the owner of everything. */
   async run(database: string, sql: string): Promise<readonly unknown[]> {
     const client = new pg.Client({ connectionString: this.url(database) });
+    // A server that dies beside it is told by the query that fails, not to the whole process.
+    client.on('error', () => {});
     await client.connect();
     try {
       return (await client.query(sql)).rows as unknown[];
