@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { setTimeout } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PreviewService } from '../app/testing/preview-service.ts';
 import { maxOpenPerSandbox } from '../core/previews/enter.ts';
 import { pageOf, untilEnd, Visitor } from './testing/visitor.ts';
@@ -51,6 +51,18 @@ describe('when there is nothing to show', () => {
     await service.listen((_request, response) => response.end('up'), port);
     expect((await waiting).text).toBe('up');
   }, 15_000);
+
+  test('a database that is away is not blamed on the sandbox', async () => {
+    const { url } = await service.serve((_request, response) => response.end('ok'));
+    const away = vi.spyOn(service.core.store.previews, 'findByToken').mockRejectedValueOnce(new Error('gone'));
+    const page = await visitor.get(url);
+    expect([page.status, JSON.parse(page.text).error.message]).toEqual([
+      502,
+      'The service cannot look this preview up now. Try again in a moment.',
+    ]);
+    away.mockRestore();
+    expect((await visitor.get(url)).text).toBe('ok');
+  });
 
   test('a machine that died is said at once, and cuts what was open', async () => {
     const { url, sandboxId } = await service.serve((_request, response) => response.write('…'));

@@ -31,9 +31,20 @@ export async function enterPreview(core: Needs, token: string, cut: () => void):
 async function findOpen(core: Needs, token: string): Promise<PreviewTarget> {
   for (;;) {
     const { cuts } = core.previewTraffic;
-    const known = await core.store.previews.findByToken(token);
+    const known = await lookUp(core, token);
     if (known?.sandboxStatus !== 'running') throw notOpen(known);
     if (core.previewTraffic.cuts === cuts) return { sandboxId: known.sandboxId, port: known.port };
+  }
+}
+
+/** A database that is away for a moment is not the sandbox's fault, and is not told as such. */
+async function lookUp(core: Needs, token: string): Promise<KnownPreview | undefined> {
+  try {
+    return await core.store.previews.findByToken(token);
+  } catch (cause) {
+    throw new PreviewFailure('unreachable', 'The service cannot look this preview up now. Try again in a moment.', {
+      cause,
+    });
   }
 }
 
