@@ -1,7 +1,7 @@
 /** The directions of imports: contract ← core ← adapters ← app ← setup. Adapters never import each other. */
 const server = '^packages/server/src';
 const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics'];
-const test = '\\.test\\.ts$|-suite\\.ts$';
+const test = '\\.test\\.ts$';
 
 module.exports = {
   forbidden: [
@@ -46,20 +46,14 @@ module.exports = {
     {
       name: 'only-tests-import-test-code',
       severity: 'error',
-      from: { path: '^packages/', pathNot: test },
+      from: { path: '^packages/', pathNot: [test, '^packages/[^/]+/test/'] },
       to: { path: test },
     },
     {
-      name: 'testing-folders-are-for-tests',
+      name: 'production-code-imports-no-test-helpers',
       severity: 'error',
-      from: { path: '^packages/', pathNot: [test, '/testing/', '/fuzz/'] },
-      to: { path: '/testing/', pathNot: 'node_modules' },
-    },
-    {
-      name: 'fake-machines-are-for-tests',
-      severity: 'error',
-      from: { path: '^(packages|bench)/', pathNot: [test, '/testing/', `${server}/machines/fake/`] },
-      to: { path: `${server}/machines/fake/` },
+      from: { path: '^packages/[^/]+/src/', pathNot: test },
+      to: { path: '^packages/[^/]+/test/' },
     },
   ],
   options: {

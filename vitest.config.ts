@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     reporters: ['default', new SkipReport()],
     projects: [
-      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts'], environment: 'node' } },
+      { test: { name: 'unit', include: ['packages/*/{src,test}/**/*.test.ts'], environment: 'node' } },
       {
         test: {
           name: 'machines',

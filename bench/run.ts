@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { createAnnouncer } from '@mayfly/setup/announce.ts';
-import { readEnvironment } from '@mayfly/setup/environment.ts';
-import { prepare } from '@mayfly/setup/prepare.ts';
+import { createAnnouncer } from '#setup/announce.ts';
+import { readEnvironment } from '#setup/environment.ts';
+import { prepare } from '#setup/prepare.ts';
 import { bootRow } from './rows/boot.ts';
 import { createRows } from './rows/create.ts';
 import { execRows } from './rows/exec.ts';

@@ -1,6 +1,6 @@
 import { Agent, type ClientRequest, request } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { GuestAgent } from '@mayfly/server/core/ports/guest-agent.ts';
+import type { GuestAgent } from '#server/core/ports/guest-agent.ts';
 import { http1Exchange } from './exchange.ts';
 import { type Load, measureLoad } from './load.ts';
 

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildTemplate } from '@mayfly/server/machines/qemu/template/build.ts';
+import { buildTemplate } from '#server/machines/qemu/template/build.ts';
 import type { Stage } from '../support/stage.ts';
 import type { Row } from '../support/table.ts';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { GuestAgent } from '@mayfly/server/core/ports/guest-agent.ts';
+import type { GuestAgent } from '#server/core/ports/guest-agent.ts';
 import type { Load } from '../previews/load.ts';
 import { visitFromOutside } from '../previews/outside.ts';
 import { visitThroughChannel } from '../previews/through-channel.ts';

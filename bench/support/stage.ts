@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readConfig } from '@mayfly/server/app/config.ts';
-import { openLog } from '@mayfly/server/app/log.ts';
-import { startService } from '@mayfly/server/app/service.ts';
-import type { GuestConnector } from '@mayfly/server/core/ports/guest-agent.ts';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
-import type { Prepared } from '@mayfly/setup/prepare.ts';
+import { readConfig } from '#server/app/config.ts';
+import { openLog } from '#server/app/log.ts';
+import { startService } from '#server/app/service.ts';
+import type { GuestConnector } from '#server/core/ports/guest-agent.ts';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import type { Prepared } from '#setup/prepare.ts';
 
 /** What rows measure on: a service, and beside it a driver and a connector without one. */
 export interface Stage {

@@ -1,5 +1,5 @@
-import { PostgresServer } from '@mayfly/server/store/testing/postgres-server.ts';
 import { expect, it, onTestFinished } from 'vitest';
+import { PostgresServer } from '#server-test/store/postgres-server.ts';
 import type { Row } from '../support/chaos/database.ts';
 import { runChaos } from '../support/chaos/run-chaos.ts';
 import { ServiceProcess } from '../support/chaos/service-process.ts';

@@ -1,4 +1,4 @@
-import type { answerChecker } from '@mayfly/contract/testing/answer-checker.ts';
+import type { answerChecker } from '@mayfly/contract/testing';
 import { findProblems } from '../support/conformance/check-answer.ts';
 import type { Incoming } from '../support/conformance/exchange.ts';
 import { type FuzzRequest, mayStayUnanswered } from './fuzz-request.ts';

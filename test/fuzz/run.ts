@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from '@mayfly/contract';
-import { answerChecker } from '@mayfly/contract/testing/answer-checker.ts';
+import { answerChecker } from '@mayfly/contract/testing';
 import fc from 'fast-check';
 import { sendRaw } from '../support/conformance/raw.ts';
 import { problemsOf, replayable } from './check.ts';

@@ -1,9 +1,9 @@
 // The service in a process of its own that tells its memory. The settings come from the environment, the prepared host in an argument.
-import { readConfig } from '@mayfly/server/app/config.ts';
-import { openLog } from '@mayfly/server/app/log.ts';
-import { startService } from '@mayfly/server/app/service.ts';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import { readConfig } from '#server/app/config.ts';
+import { openLog } from '#server/app/log.ts';
+import { startService } from '#server/app/service.ts';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import type { PreparedHost } from '../support/prepared.ts';
 
 const host = JSON.parse(process.argv[2] ?? '') as PreparedHost;

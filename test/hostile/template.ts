@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { goCommand } from '@mayfly/server/machines/qemu/network/testing/go-tools.ts';
-import { buildTemplate, type WarmUp } from '@mayfly/server/machines/qemu/template/build.ts';
-import { templateKey } from '@mayfly/server/machines/qemu/template/key.ts';
-import { openTemplate, type Template } from '@mayfly/server/machines/qemu/template/manifest.ts';
-import { ensureEntry } from '@mayfly/setup/cache/entry.ts';
-import { readEnvironment } from '@mayfly/setup/environment.ts';
-import { digestFolder, hashValues } from '@mayfly/setup/hash-inputs.ts';
-import { packCpio } from '@mayfly/setup/steps/cpio.ts';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import { buildTemplate, type WarmUp } from '#server/machines/qemu/template/build.ts';
+import { templateKey } from '#server/machines/qemu/template/key.ts';
+import { openTemplate, type Template } from '#server/machines/qemu/template/manifest.ts';
+import { goCommand } from '#server-test/network/go-tools.ts';
+import { ensureEntry } from '#setup/cache/entry.ts';
+import { readEnvironment } from '#setup/environment.ts';
+import { digestFolder, hashValues } from '#setup/hash-inputs.ts';
+import { packCpio } from '#setup/steps/cpio.ts';
 import { preparedHost } from '../support/prepared.ts';
 
 const agentFolder = join(import.meta.dirname, 'agent');

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { buildTemplate } from '@mayfly/server/machines/qemu/template/build.ts';
-import { openTemplate } from '@mayfly/server/machines/qemu/template/manifest.ts';
-import { warmUpWith } from '@mayfly/setup/templates/warm-up.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import { buildTemplate } from '#server/machines/qemu/template/build.ts';
+import { openTemplate } from '#server/machines/qemu/template/manifest.ts';
+import { warmUpWith } from '#setup/templates/warm-up.ts';
 import { makeTestDriver } from '../support/driver.ts';
 import { preparedHost } from '../support/prepared.ts';
 

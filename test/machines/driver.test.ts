@@ -1,7 +1,7 @@
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { describeMachineDriver } from '@mayfly/server/machines/driver-suite.ts';
-import type { QemuMachine } from '@mayfly/server/machines/qemu/machine.ts';
 import { afterAll } from 'vitest';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import type { QemuMachine } from '#server/machines/qemu/machine.ts';
+import { describeMachineDriver } from '#server-test/machines/driver-suite.ts';
 import { makeTestDriver, type TestDriver } from '../support/driver.ts';
 
 let host: TestDriver | undefined;

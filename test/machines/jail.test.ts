@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { QmpClient } from '@mayfly/server/machines/qemu/qmp/client.ts';
-import { connectUnix } from '@mayfly/server/machines/qemu/unix-socket.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { QmpClient } from '#server/machines/qemu/qmp/client.ts';
+import { connectUnix } from '#server/machines/qemu/unix-socket.ts';
 import { makeTestDriver, type TestDriver } from '../support/driver.ts';
 import { preparedHost } from '../support/prepared.ts';
 

@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import type { QemuMachine } from '@mayfly/server/machines/qemu/machine.ts';
-import { type StepName, stepNames } from '@mayfly/server/machines/qemu/steps.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import type { QemuMachine } from '#server/machines/qemu/machine.ts';
+import { type StepName, stepNames } from '#server/machines/qemu/steps.ts';
 import { withBrokenProgram } from '../support/broken-program.ts';
 import { makeTestDriver, type TestDriver } from '../support/driver.ts';
 import { describeFault, FaultySteps, faultsOf, type Passage } from '../support/faults.ts';

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { appendFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { QmpClient } from '@mayfly/server/machines/qemu/qmp/client.ts';
-import { connectUnix } from '@mayfly/server/machines/qemu/unix-socket.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { QmpClient } from '#server/machines/qemu/qmp/client.ts';
+import { connectUnix } from '#server/machines/qemu/unix-socket.ts';
 import { makeTestDriver, type TestDriver } from '../support/driver.ts';
 
 const mib = 1024 * 1024;

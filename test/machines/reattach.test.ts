@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Machine } from '@mayfly/server/core/ports/machine-driver.ts';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Machine } from '#server/core/ports/machine-driver.ts';
+import { createGuestConnector } from '#server/guest/connector.ts';
 import { makeTestDriver, type TestDriver } from '../support/driver.ts';
 
 let host: TestDriver;

@@ -4,14 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  canOpenLaboratory,
-  forbiddenAddresses,
-  hostAddresses,
-  Laboratory,
-} from '@mayfly/server/machines/qemu/network/testing/laboratory.ts';
-import type { RpcChild } from '@mayfly/server/machines/qemu/network/testing/rpc-child.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { canOpenLaboratory, forbiddenAddresses, hostAddresses, Laboratory } from '#server-test/network/laboratory.ts';
+import type { RpcChild } from '#server-test/network/rpc-child.ts';
 import { inDoubt, measureBeside, neighbourBound } from '../hostile/neighbour.ts';
 import { preparedHost } from '../support/prepared.ts';
 import { selfSigned } from './self-signed.ts';

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findCommand } from '@mayfly/setup/host/probe.ts';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { findCommand } from '#setup/host/probe.ts';
 
 const run = promisify(execFile);
 const deadlineMs = 60_000;

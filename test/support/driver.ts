@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { QemuDriver, type QemuDriverOptions } from '@mayfly/server/machines/qemu/driver.ts';
+import { QemuDriver, type QemuDriverOptions } from '#server/machines/qemu/driver.ts';
 import { preparedHost } from './prepared.ts';
 import { machineProcesses } from './processes.ts';
 

@@ -1,4 +1,4 @@
-import type { StepName, StepRunner } from '@mayfly/server/machines/qemu/steps.ts';
+import type { StepName, StepRunner } from '#server/machines/qemu/steps.ts';
 
 /** One passage of a step: the same step may be passed more than once in one operation. */
 export interface Passage {

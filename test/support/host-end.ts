@@ -1,7 +1,7 @@
 // A host end of its own: attaches to a machine and moves 8 MiB, until it is killed. Arguments: folder of the machine, "read" or "write".
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { openAgentChannel } from '@mayfly/server/machines/qemu/agent-channel.ts';
-import { machineLayout } from '@mayfly/server/machines/qemu/layout.ts';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import { openAgentChannel } from '#server/machines/qemu/agent-channel.ts';
+import { machineLayout } from '#server/machines/qemu/layout.ts';
 
 const [folder = '', direction = 'read'] = process.argv.slice(2);
 const maxBytes = 8 * 1024 ** 2;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { hostUidRange } from '@mayfly/server/machines/qemu/jail/uid-leases.ts';
+import { hostUidRange } from '#server/machines/qemu/jail/uid-leases.ts';
 import { machineProcesses } from './processes.ts';
 
 const sh = (script: string): string => execFileSync('sh', ['-c', script], { encoding: 'utf8' });

@@ -1,4 +1,4 @@
-import { checkAnswer } from '@mayfly/contract/testing/answer-checker.ts';
+import { checkAnswer } from '@mayfly/contract/testing';
 import { expect } from 'vitest';
 
 /** A running service as a client sees it. */

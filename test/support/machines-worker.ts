@@ -1,11 +1,11 @@
 // Real machines on the laboratory's host, driven by orders on standard input.
 
-import type { GuestAgent } from '@mayfly/server/core/ports/guest-agent.ts';
-import type { EgressPolicy } from '@mayfly/server/core/ports/machine-driver.ts';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
-import type { QemuMachine } from '@mayfly/server/machines/qemu/machine.ts';
-import { serveRpc } from '@mayfly/server/machines/qemu/network/testing/rpc-serve.ts';
+import type { GuestAgent } from '#server/core/ports/guest-agent.ts';
+import type { EgressPolicy } from '#server/core/ports/machine-driver.ts';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import type { QemuMachine } from '#server/machines/qemu/machine.ts';
+import { serveRpc } from '#server-test/network/rpc-serve.ts';
 import type { PreparedHost } from './prepared.ts';
 
 const connector = createGuestConnector();

@@ -1,7 +1,7 @@
-import { createAnnouncer } from '@mayfly/setup/announce.ts';
-import { readEnvironment } from '@mayfly/setup/environment.ts';
-import { prepare } from '@mayfly/setup/prepare.ts';
 import type { TestProject } from 'vitest/node';
+import { createAnnouncer } from '#setup/announce.ts';
+import { readEnvironment } from '#setup/environment.ts';
+import { prepare } from '#setup/prepare.ts';
 
 /** Before the suites: the same set-up that npm start does. */
 export const setup = async (project: TestProject): Promise<void> => {

@@ -1,5 +1,5 @@
-import type { Prepared } from '@mayfly/setup/prepare.ts';
 import { inject } from 'vitest';
+import type { Prepared } from '#setup/prepare.ts';
 
 /** What set-up made, as the suites need it. */
 export type PreparedHost = Pick<Prepared, 'engine' | 'templates' | 'tools' | 'artifacts'>;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PostgresServer } from '@mayfly/server/store/testing/postgres-server.ts';
+import { PostgresServer } from '#server-test/store/postgres-server.ts';
 
 /** All that a service under test keeps, from one start to the next. */
 export interface ServiceData {

@@ -1,9 +1,9 @@
-import { readConfig } from '@mayfly/server/app/config.ts';
-import { openLog } from '@mayfly/server/app/log.ts';
-import { startService } from '@mayfly/server/app/service.ts';
-import type { Core } from '@mayfly/server/core/context.ts';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import { readConfig } from '#server/app/config.ts';
+import { openLog } from '#server/app/log.ts';
+import { startService } from '#server/app/service.ts';
+import type { Core } from '#server/core/context.ts';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import type { Target } from './http.ts';
 import { type PreparedHost, preparedHost } from './prepared.ts';
 import { machineProcesses } from './processes.ts';

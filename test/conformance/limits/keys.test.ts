@@ -1,5 +1,5 @@
-import { createKey, revokeKey } from '@mayfly/server/core/accounts/keys.ts';
 import { describe, expect, it } from 'vitest';
+import { createKey, revokeKey } from '#server/core/accounts/keys.ts';
 import { expectStatus } from '../../support/conformance/api.ts';
 import type { AccountBody } from '../../support/conformance/bodies.ts';
 import { useSubject } from '../../support/conformance/subject.ts';

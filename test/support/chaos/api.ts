@@ -1,4 +1,4 @@
-import { checkAnswer } from '@mayfly/contract/testing/answer-checker.ts';
+import { checkAnswer } from '@mayfly/contract/testing';
 import type { Target } from '../http.ts';
 import type { Trace } from './trace.ts';
 

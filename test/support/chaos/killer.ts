@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { PostgresServer } from '@mayfly/server/store/testing/postgres-server.ts';
+import type { PostgresServer } from '#server-test/store/postgres-server.ts';
 import type { Api } from './api.ts';
 import { machinePids, signalProcess } from './machine-pids.ts';
 import type { Random } from './random.ts';

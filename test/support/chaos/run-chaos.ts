@@ -1,4 +1,4 @@
-import type { PostgresServer } from '@mayfly/server/store/testing/postgres-server.ts';
+import type { PostgresServer } from '#server-test/store/postgres-server.ts';
 import { Acknowledged } from './acknowledged.ts';
 import { Api } from './api.ts';
 import { auditLedger } from './audit-ledger.ts';

@@ -1,11 +1,11 @@
 // A service in a process of its own, to be killed. Says on standard output what it launches and when it is ready. SIGTERM leaves the
 // machines alive, SIGINT ends them. The settings come from the environment, the prepared host in an argument.
-import { readConfig } from '@mayfly/server/app/config.ts';
-import { openLog } from '@mayfly/server/app/log.ts';
-import { reportFailedStart } from '@mayfly/server/app/main.ts';
-import { type MachinesAtStop, startService } from '@mayfly/server/app/service.ts';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import { QemuDriver } from '@mayfly/server/machines/qemu/driver.ts';
+import { readConfig } from '#server/app/config.ts';
+import { openLog } from '#server/app/log.ts';
+import { reportFailedStart } from '#server/app/main.ts';
+import { type MachinesAtStop, startService } from '#server/app/service.ts';
+import { createGuestConnector } from '#server/guest/connector.ts';
+import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import type { PreparedHost } from '../prepared.ts';
 
 const host = JSON.parse(process.argv[2] ?? '') as PreparedHost;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { hashApiKey } from '@mayfly/server/core/accounts/api-key.ts';
-import { createAccount } from '@mayfly/server/core/accounts/create-account.ts';
-import { createKey, revokeKey } from '@mayfly/server/core/accounts/keys.ts';
-import { setSuspended } from '@mayfly/server/core/accounts/suspend-account.ts';
-import type { Core } from '@mayfly/server/core/context.ts';
+import { hashApiKey } from '#server/core/accounts/api-key.ts';
+import { createAccount } from '#server/core/accounts/create-account.ts';
+import { createKey, revokeKey } from '#server/core/accounts/keys.ts';
+import { setSuspended } from '#server/core/accounts/suspend-account.ts';
+import type { Core } from '#server/core/context.ts';
 
 /** An account to be made for a test. */
 export interface AccountSpec {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as passes } from 'node:timers/promises';
-import { checkAnswer } from '@mayfly/contract/testing/answer-checker.ts';
+import { checkAnswer } from '@mayfly/contract/testing';
 import { expect } from 'vitest';
 import type { ExecutionBody, SandboxBody } from './bodies.ts';
 import { type CheckedAnswer, findProblems } from './check-answer.ts';

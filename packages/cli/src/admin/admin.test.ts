@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { readConfig } from '@mayfly/server/app/config.ts';
 import { openLog } from '@mayfly/server/app/log.ts';
 import { type Service, startService } from '@mayfly/server/app/service.ts';
-import { StubDriver } from '@mayfly/server/core/testing/stub-driver.ts';
-import { StubConnector } from '@mayfly/server/core/testing/stub-guest.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { mayfly, mayflyInside, mayflyPath, runNode } from '../testing/mayfly.ts';
+import { StubDriver } from '../../../server/test/core/stub-driver.ts';
+import { StubConnector } from '../../../server/test/core/stub-guest.ts';
+import { mayfly, mayflyInside, mayflyPath, runNode } from '../../test/mayfly.ts';
 import { defaultDataDir } from './data-folder.ts';
 
 // Processes are started; on a busy machine that takes its time.

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { StubDriver } from '../core/testing/stub-driver.ts';
-import { resultOf, StubConnector } from '../core/testing/stub-guest.ts';
+import { StubDriver } from '../../test/core/stub-driver.ts';
+import { resultOf, StubConnector } from '../../test/core/stub-guest.ts';
 import { readConfig } from './config.ts';
 import { type Service, startService } from './service.ts';
 

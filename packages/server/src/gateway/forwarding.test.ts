@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { Agent } from 'node:https';
 import { json, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PreviewService } from '../app/testing/preview-service.ts';
-import { pageOf, Visitor } from './testing/visitor.ts';
+import { PreviewService } from '../../test/app/preview-service.ts';
+import { pageOf, Visitor } from '../../test/gateway/visitor.ts';
 
 let service: PreviewService;
 let visitor: Visitor;

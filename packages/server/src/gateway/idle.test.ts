@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PreviewService } from '../app/testing/preview-service.ts';
-import { pageOf, untilEnd, Visitor } from './testing/visitor.ts';
+import { PreviewService } from '../../test/app/preview-service.ts';
+import { pageOf, untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 
 let service: PreviewService;
 let visitor: Visitor;

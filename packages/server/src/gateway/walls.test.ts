@@ -3,9 +3,9 @@ import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { setTimeout } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { PreviewService } from '../app/testing/preview-service.ts';
+import { PreviewService } from '../../test/app/preview-service.ts';
+import { pageOf, untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 import { maxOpenPerSandbox } from '../core/previews/enter.ts';
-import { pageOf, untilEnd, Visitor } from './testing/visitor.ts';
 
 let service: PreviewService;
 let visitor: Visitor;

@@ -1,9 +1,18 @@
 import { type Duplex, Readable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  answerAttach,
+  ended,
+  frame,
+  type Handler,
+  openPeer,
+  type Peer,
+  respondJson,
+  serve,
+} from '../../test/guest/peer.ts';
+import { transports } from '../../test/guest/transports.ts';
 import { type GuestAgent, GuestRefusal, GuestUnreachable } from '../core/ports/guest-agent.ts';
 import { createGuestConnector } from './connector.ts';
-import { answerAttach, ended, frame, type Handler, openPeer, type Peer, respondJson, serve } from './testing/peer.ts';
-import { transports } from './testing/transports.ts';
 
 const agents: GuestAgent[] = [];
 afterEach(() => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { chunked } from '../../test/guest/chunked.ts';
+import { frame } from '../../test/guest/peer.ts';
 import { FrameDecoder, FrameTooLarge } from './frame-decoder.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
-import { chunked } from './testing/chunked.ts';
-import { frame } from './testing/peer.ts';
 
 type Seen = readonly [type: number, hex: string];
 

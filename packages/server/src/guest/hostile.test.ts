@@ -1,7 +1,5 @@
 import { constants } from 'node:http2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type GuestAgent, GuestUnreachable } from '../core/ports/guest-agent.ts';
-import { createGuestConnector } from './connector.ts';
 import {
   answerAttach,
   frame,
@@ -13,9 +11,11 @@ import {
   respondJson,
   serve,
   untilFrame,
-} from './testing/peer.ts';
-import { emptySettings, rawFrame, rawHeader, rawResponse } from './testing/raw-http2.ts';
-import { transports } from './testing/transports.ts';
+} from '../../test/guest/peer.ts';
+import { emptySettings, rawFrame, rawHeader, rawResponse } from '../../test/guest/raw-http2.ts';
+import { transports } from '../../test/guest/transports.ts';
+import { type GuestAgent, GuestUnreachable } from '../core/ports/guest-agent.ts';
+import { createGuestConnector } from './connector.ts';
 
 const connector = createGuestConnector({
   deadlines: {

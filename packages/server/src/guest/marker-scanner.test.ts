@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { chunked } from '../../test/guest/chunked.ts';
 import { MarkerScanner } from './marker-scanner.ts';
-import { chunked } from './testing/chunked.ts';
 
 const marker = Buffer.from('MAYFLY-SYNC 00ff\n');
 

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { chunked } from '../../test/guest/chunked.ts';
+import { ended, frame, hello } from '../../test/guest/peer.ts';
 import { GuestRefusal } from '../core/ports/guest-agent.ts';
 import { clockAnswer, figuresAnswer, fileDeleted, fileWritten, helloAnswer, listingAnswer } from './answers.ts';
 import { ByteCollector } from './byte-collector.ts';
@@ -9,8 +11,6 @@ import { jsonSink } from './json-sink.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
 import { refusalSink } from './refusal-sink.ts';
 import type { Sink } from './sink.ts';
-import { chunked } from './testing/chunked.ts';
-import { ended, frame, hello } from './testing/peer.ts';
 
 function feed<T>(sink: Sink<T>, chunks: readonly Buffer[]): T {
   for (const chunk of chunks) sink.push(chunk);

@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { afterEach, expect, it } from 'vitest';
+import { openPeer, serve } from '../../test/guest/peer.ts';
+import { transports } from '../../test/guest/transports.ts';
 import type { GuestAgent } from '../core/ports/guest-agent.ts';
 import { createGuestConnector } from './connector.ts';
-import { openPeer, serve } from './testing/peer.ts';
-import { transports } from './testing/transports.ts';
 
 const unixSocket = transports[1]?.open ?? expect.fail('no unix socket');
 const agents: GuestAgent[] = [];

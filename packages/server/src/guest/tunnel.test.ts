@@ -3,11 +3,11 @@ import { request as httpRequest } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
+import { type Handler, openPeer, type Peer, respondJson, serve } from '../../test/guest/peer.ts';
+import { transports } from '../../test/guest/transports.ts';
 import { type GuestAgent, GuestRefusal, GuestUnreachable } from '../core/ports/guest-agent.ts';
 import { createGuestConnector } from './connector.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
-import { type Handler, openPeer, type Peer, respondJson, serve } from './testing/peer.ts';
-import { transports } from './testing/transports.ts';
 
 const impatient = createGuestConnector({ deadlines: { smallCallMs: 200 } });
 const unixSocket = transports[1]?.open ?? expect.fail('no unix socket');

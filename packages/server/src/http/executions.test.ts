@@ -1,8 +1,8 @@
 import { executionSchema } from '@mayfly/contract';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { stubService } from '../app/testing/stub-service.ts';
+import { stubService } from '../../test/app/stub-service.ts';
+import { resultOf } from '../../test/core/stub-guest.ts';
 import { type ExecuteRequest, GuestRefusal, GuestUnreachable } from '../core/ports/guest-agent.ts';
-import { resultOf } from '../core/testing/stub-guest.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;
 let sandboxId: string;

@@ -1,6 +1,6 @@
 import { sandboxSchema } from '@mayfly/contract';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { stubService } from '../app/testing/stub-service.ts';
+import { stubService } from '../../test/app/stub-service.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;
 beforeEach(async () => {

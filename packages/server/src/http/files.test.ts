@@ -1,7 +1,7 @@
 import { deletedFileSchema, directorySchema, fileSchema, writtenFileSchema } from '@mayfly/contract';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { stubService } from '../app/testing/stub-service.ts';
+import { stubService } from '../../test/app/stub-service.ts';
 import { type GuestEntry, GuestUnreachable } from '../core/ports/guest-agent.ts';
 
 const mib = 1024 ** 2;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { stubService } from '../app/testing/stub-service.ts';
+import { stubService } from '../../test/app/stub-service.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { stubService } from '../app/testing/stub-service.ts';
+import { stubService } from '../../test/app/stub-service.ts';
 import { hashApiKey } from '../core/accounts/api-key.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;

@@ -1,6 +1,6 @@
 import { deletedSandboxSchema, sandboxListSchema, sandboxSchema } from '@mayfly/contract';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { stubService } from '../app/testing/stub-service.ts';
+import { stubService } from '../../test/app/stub-service.ts';
 import { runCommand } from '../core/executions/run.ts';
 import { deleteSandbox } from '../core/sandboxes/delete.ts';
 import { expireSandboxes } from '../core/sandboxes/expire.ts';

@@ -1,7 +1,7 @@
 import { type AccountLimits, accountLimitNames, defaultLimits } from '@mayfly/contract';
 import { maxMicroUsd } from '@mayfly/contract/admin/usd.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { StubClock } from '../../app/testing/stub-service.ts';
+import { StubClock } from '../../../test/app/stub-service.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { randomIds } from '../ids/random-ids.ts';
 import type { Store } from '../ports/store/store.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { stubService } from '../../app/testing/stub-service.ts';
+import { stubService } from '../../../test/app/stub-service.ts';
+import { resultOf } from '../../../test/core/stub-guest.ts';
 import { GuestUnreachable } from '../ports/guest-agent.ts';
-import { resultOf } from '../testing/stub-guest.ts';
 import { recoverExecutions } from './recover.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { StubMachine } from '../../../test/core/stub-driver.ts';
 import { Background } from '../background/background.ts';
 import { noMetrics } from '../ports/metrics.ts';
-import { StubMachine } from '../testing/stub-driver.ts';
 import { endUnowned } from './end-unowned.ts';
 import { Teardowns } from './teardowns.ts';
 

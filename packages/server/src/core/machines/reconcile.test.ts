@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { stubService } from '../../app/testing/stub-service.ts';
+import { stubService } from '../../../test/app/stub-service.ts';
 import type { SandboxStore } from '../ports/store/sandbox-store.ts';
 import { expireSandboxes } from '../sandboxes/expire.ts';
 import { reconcile } from './reconcile.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { account, insertRunning } from '../../../test/store/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
-import { account, insertRunning } from '../../store/testing/fixtures.ts';
 import { noMetrics } from '../ports/metrics.ts';
 import { measuredStore } from './measured-store.ts';
 

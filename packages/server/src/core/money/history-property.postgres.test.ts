@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from 'vitest';
+import { describeMoney } from '../../../test/core/money-history-suite.ts';
+import { PostgresServer } from '../../../test/store/postgres-server.ts';
+import { RecordedLog } from '../../../test/store/recorded-log.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
-import { PostgresServer } from '../../store/testing/postgres-server.ts';
-import { RecordedLog } from '../../store/testing/recorded-log.ts';
-import { describeMoney } from './history-property-suite.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {

@@ -1,4 +1,4 @@
+import { describeMoney } from '../../../test/core/money-history-suite.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
-import { describeMoney } from './history-property-suite.ts';
 
 describeMoney('SQLite', 500, () => openSqliteStore(':memory:'));

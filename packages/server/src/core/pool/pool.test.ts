@@ -1,9 +1,9 @@
 import type { SizeName } from '@mayfly/contract';
 import { expect, test } from 'vitest';
+import { StubMachine } from '../../../test/core/stub-driver.ts';
+import { StubConnector } from '../../../test/core/stub-guest.ts';
 import { LiveMachine } from '../machines/live-machine.ts';
 import { noMetrics } from '../ports/metrics.ts';
-import { StubMachine } from '../testing/stub-driver.ts';
-import { StubConnector } from '../testing/stub-guest.ts';
 import { Pool, type PoolTargets } from './pool.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };

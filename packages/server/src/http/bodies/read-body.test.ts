@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { stubService } from '../../app/testing/stub-service.ts';
+import { stubService } from '../../../test/app/stub-service.ts';
 import { readBody } from './read-body.ts';
 
 type Body = NonNullable<RequestInit['body']>;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { defaultLimits, errorTypes, type OpenApiDocument } from '@mayfly/contract';
 import { expect, test } from 'vitest';
-import { stubService } from '../../app/testing/stub-service.ts';
+import { stubService } from '../../../test/app/stub-service.ts';
 import { renderReference } from './reference.ts';
 
 test('the document needs no key, may be read by any page and has the limits in force', async () => {

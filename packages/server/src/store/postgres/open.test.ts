@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { PostgresServer } from '../../../test/store/postgres-server.ts';
+import { RecordedLog } from '../../../test/store/recorded-log.ts';
 import { StoreOpenError } from '../open-error.ts';
-import { PostgresServer } from '../testing/postgres-server.ts';
-import { RecordedLog } from '../testing/recorded-log.ts';
 import { openPostgresStore } from './open.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { account, admitAll, insert, newSandbox } from '../../../test/store/fixtures.ts';
+import { PostgresServer } from '../../../test/store/postgres-server.ts';
+import { RecordedLog } from '../../../test/store/recorded-log.ts';
+import { StallingProxy } from '../../../test/store/stalling-proxy.ts';
 import type { Store } from '../../core/ports/store/store.ts';
-import { account, admitAll, insert, newSandbox } from '../testing/fixtures.ts';
-import { PostgresServer } from '../testing/postgres-server.ts';
-import { RecordedLog } from '../testing/recorded-log.ts';
-import { StallingProxy } from '../testing/stalling-proxy.ts';
 import { openPostgresStore } from './open.ts';
 import { DeadlinePool } from './pool.ts';
 

@@ -1,11 +1,11 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { newAccount } from '../testing/fixtures.ts';
-import { PostgresServer } from '../testing/postgres-server.ts';
-import { RecordedLog } from '../testing/recorded-log.ts';
-import { describeStore } from '../testing/store-suite.ts';
-import { describeUpgrade } from '../testing/suite/upgrade.ts';
+import { newAccount } from '../../../test/store/fixtures.ts';
+import { PostgresServer } from '../../../test/store/postgres-server.ts';
+import { RecordedLog } from '../../../test/store/recorded-log.ts';
+import { describeStore } from '../../../test/store/store-suite.ts';
+import { describeUpgrade } from '../../../test/store/suite/upgrade.ts';
 import { parseInteger } from './integers.ts';
 import { openPostgresStore } from './open.ts';
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kysely, SqliteDialect, sql } from 'kysely';
 import { afterAll, describe, expect, test } from 'vitest';
-import { newAccount } from '../testing/fixtures.ts';
-import { describeStore } from '../testing/store-suite.ts';
-import { describeUpgrade } from '../testing/suite/upgrade.ts';
+import { newAccount } from '../../../test/store/fixtures.ts';
+import { describeStore } from '../../../test/store/store-suite.ts';
+import { describeUpgrade } from '../../../test/store/suite/upgrade.ts';
 import { NodeSqlite } from './node-sqlite.ts';
 import { openSqliteStore } from './open.ts';
 

@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type RecordingLog, recordingLog } from '../../../../test/gateway/tls/recording-log.ts';
+import { servePair, serveTls } from '../../../../test/gateway/tls/tls-trial.ts';
 import { CertificateError } from '../certificate-error.ts';
 import { type CertificateOptions, openCertificates } from '../certificates.ts';
-import { type RecordingLog, recordingLog } from '../testing/recording-log.ts';
-import { servePair, serveTls } from '../testing/tls-trial.ts';
 import { leafMinter } from './leaf.ts';
 import { openLocalCertificates } from './local-certificates.ts';
 import { makeRoot, readRoot } from './root.ts';

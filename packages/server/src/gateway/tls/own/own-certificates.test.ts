@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type RecordingLog, recordingLog } from '../../../../test/gateway/tls/recording-log.ts';
+import { serveTls } from '../../../../test/gateway/tls/tls-trial.ts';
 import { leafMinter } from '../authority/leaf.ts';
 import { makeRoot, readRoot } from '../authority/root.ts';
 import { CertificateError } from '../certificate-error.ts';
 import type { PemPair } from '../certificate-source.ts';
 import { type CertificateOptions, openCertificates } from '../certificates.ts';
-import { type RecordingLog, recordingLog } from '../testing/recording-log.ts';
-import { serveTls } from '../testing/tls-trial.ts';
 
 const dayMs = 86_400_000;
 const domain = 'preview.example.com';

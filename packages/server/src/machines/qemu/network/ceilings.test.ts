@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canOpenLaboratory, Laboratory } from './testing/laboratory.ts';
-import type { RpcChild } from './testing/rpc-child.ts';
+import { canOpenLaboratory, Laboratory } from '../../../../test/network/laboratory.ts';
+import type { RpcChild } from '../../../../test/network/rpc-child.ts';
 
 const megabit = 1_000_000;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { canOpenLaboratory, Laboratory } from '../../../../test/network/laboratory.ts';
+import type { RpcChild } from '../../../../test/network/rpc-child.ts';
 import type { EgressPolicy } from './egress/policy.ts';
-import { canOpenLaboratory, Laboratory } from './testing/laboratory.ts';
-import type { RpcChild } from './testing/rpc-child.ts';
 
 describe.runIf(canOpenLaboratory)('egress policies', { timeout: 20_000 }, () => {
   let laboratory: Laboratory;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { canOpenLaboratory, Laboratory } from '../../../../test/network/laboratory.ts';
+import type { RpcChild } from '../../../../test/network/rpc-child.ts';
 import { checkNetworkSupport } from './check-support.ts';
 import type { Problem } from './host/problem.ts';
-import { canOpenLaboratory, Laboratory } from './testing/laboratory.ts';
-import type { RpcChild } from './testing/rpc-child.ts';
 
 /** The part of Docker's rules that stands in the way. */
 const dockerRules = `nft -f - <<'END'

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canOpenLaboratory, forbiddenAddresses, hostAddresses, Laboratory } from './testing/laboratory.ts';
-import type { RpcChild } from './testing/rpc-child.ts';
+import {
+  canOpenLaboratory,
+  forbiddenAddresses,
+  hostAddresses,
+  Laboratory,
+} from '../../../../test/network/laboratory.ts';
+import type { RpcChild } from '../../../../test/network/rpc-child.ts';
 
 interface Attempt {
   readonly outcome: string;

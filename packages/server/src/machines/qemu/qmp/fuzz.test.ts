@@ -1,9 +1,10 @@
 import { it } from 'vitest';
-import { type FuzzTarget, fuzz, fuzzTimeoutMs } from '../../../guest/testing/fuzz.ts';
+import { type FuzzTarget, fuzz, fuzzTimeoutMs } from '../../../../test/guest/fuzz.ts';
 import { LineSplitter, maxLineBytes } from './line-splitter.ts';
 import { parseQmpMessage } from './message.ts';
 
-const corpus = (name: string): string => new URL(`./corpus/${name}`, import.meta.url).pathname;
+const corpus = (name: string): string =>
+  new URL(`../../../../test/machines/qmp-corpus/${name}`, import.meta.url).pathname;
 
 /** The parsers of what a QEMU says that may have been taken over. */
 const targets: Readonly<Record<string, FuzzTarget>> = {

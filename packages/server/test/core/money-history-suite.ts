@@ -1,0 +1,327 @@
+import { tmpdir } from 'node:os';
+import { sizeNames } from '@mayfly/contract';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { assembleCore } from '../../src/app/assemble-core.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { addCredit } from '../../src/core/accounts/add-credit.ts';
+import { AccountRefusal } from '../../src/core/accounts/refusal.ts';
+import type { Core } from '../../src/core/context.ts';
+import { ApiError } from '../../src/core/errors/api-error.ts';
+import { takeOver } from '../../src/core/machines/handover.ts';
+import { reconcile } from '../../src/core/machines/reconcile.ts';
+import { balanceMicroUsd } from '../../src/core/money/funds.ts';
+import type { AccountRecord } from '../../src/core/ports/store/account-store.ts';
+import type { Store } from '../../src/core/ports/store/store.ts';
+import { createSandbox } from '../../src/core/sandboxes/create.ts';
+import { deleteSandbox } from '../../src/core/sandboxes/delete.ts';
+import { expireSandboxes } from '../../src/core/sandboxes/expire.ts';
+import { extendSandbox } from '../../src/core/sandboxes/extend.ts';
+import { type Fault, FaultyStore, InjectedFault } from './faulty-store.ts';
+import { MoneyBook } from './money-book.ts';
+import { MortalDriver } from './mortal-driver.ts';
+import { StubDriver } from './stub-driver.ts';
+import { StubConnector } from './stub-guest.ts';
+
+const quota = 3;
+const minuteMs = 60_000;
+const givingUpMs = 45_000;
+
+/** What may go wrong with the database next: for a few calls, or so that the process dies of it. */
+const fault: fc.Arbitrary<Fault> = fc.record({
+  afterCalls: fc.nat(5),
+  takesEffect: fc.boolean(),
+  calls: fc.constantFrom(1, 2, 3, Number.POSITIVE_INFINITY),
+});
+
+/** What people, time and machines do. `which` picks one of those there are. */
+const act = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('create' as const),
+      size: fc.constantFrom(...sizeNames),
+      minutes: fc.integer({ min: 1, max: 90 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('delete' as const), which: fc.nat(9) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('extend' as const),
+      which: fc.nat(9),
+      minutes: fc.integer({ min: 1, max: 1440 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('sweep' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('machine dies' as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('machine stays' as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('launch fails' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('credit' as const), amount: fc.integer({ min: -200_000, max: 500_000 }) }),
+  },
+);
+type Act = typeof act extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Several things at once, after some time and with the database failing; perhaps a restart. */
+const turn = fc.record({
+  passesMs: fc.oneof(fc.nat(90 * minuteMs), fc.constant(0)),
+  fault: fc.option(fault, { freq: 3, nil: undefined }),
+  acts: fc.array(act, { minLength: 1, maxLength: 3 }),
+  restart: fc.option(
+    fc.record({ downMs: fc.nat(30 * minuteMs), deaths: fc.nat(2), fault: fc.option(fault, { nil: undefined }) }),
+    {
+      freq: 5,
+      nil: undefined,
+    },
+  ),
+});
+type Turn = typeof turn extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** One account's world: a database and machines that stay, and processes of the service that come and go. */
+class World {
+  readonly #store: Store;
+  readonly #account: AccountRecord;
+  readonly #host = new StubDriver();
+  readonly #book: MoneyBook;
+  readonly #config = readConfig({
+    MAYFLY_DATA_DIR: tmpdir(),
+    MAYFLY_LIMIT_CONCURRENT_SANDBOXES: `${quota}`,
+    MAYFLY_MEMORY_RESERVE_MB: '0',
+    MAYFLY_MEMORY_OVERCOMMIT: '1000',
+    MAYFLY_DISK_RESERVE_MB: '0',
+    MAYFLY_DISK_OVERCOMMIT: '1000',
+  });
+  /** Sandboxes whose creates failed while the process lived on. */
+  readonly #failedCreates = new Set<string>();
+  #nowMs = Date.UTC(2026, 0, 1);
+  #givingUpMs = 0;
+  #faulty: FaultyStore;
+  #core: Core;
+
+  constructor(store: Store, account: AccountRecord, openingCreditMicroUsd: number) {
+    this.#book = new MoneyBook(this.#config.prices, () => this.#nowMs);
+    this.#book.creditsMicroUsd = openingCreditMicroUsd;
+    this.#store = this.#book.watch(store);
+    this.#account = account;
+    [this.#faulty, this.#core] = this.#newProcess();
+  }
+
+  async take({ passesMs, fault: wrong, acts, restart }: Turn): Promise<void> {
+    this.#nowMs += passesMs;
+    this.#faulty.fail(wrong);
+    this.#host.beforeLaunched = async () => {};
+    // A create alone may take its time to give its machine up; beside others that would move their time, too.
+    this.#givingUpMs = acts.length === 1 && acts[0]?.kind === 'create' ? givingUpMs : 0;
+    await Promise.all(acts.map((next) => this.#do(next).catch(expectRefusal)));
+    await this.#core.background.idle();
+    this.#faulty.fail(undefined);
+    this.#givingUpMs = 0;
+    if (restart !== undefined || this.#faulty.dead) await this.#restart(restart ?? { downMs: 0, deaths: 0 });
+    await this.check();
+  }
+
+  /** The balance is the credits without what runs cost, no more than the quota is open, and nobody pays for what failed. */
+  async check(): Promise<void> {
+    const book = this.#book;
+    const { settledMicroUsd, spentMicroUsd, addedMicroUsd, runtimeMs } = await this.#store.ledger.summary(
+      this.#account.id,
+      0,
+    );
+    expect({ settledMicroUsd, spentMicroUsd, addedMicroUsd, runtimeMs }).toEqual({
+      settledMicroUsd: book.creditsMicroUsd - book.endedMicroUsd,
+      spentMicroUsd: book.endedMicroUsd,
+      addedMicroUsd: book.creditsMicroUsd,
+      runtimeMs: book.endedRuntimeMs,
+    });
+    const live = await balanceMicroUsd({ ...this.#core, store: this.#store }, this.#account);
+    expect(live).toBe(book.creditsMicroUsd - book.endedMicroUsd - book.accruedMicroUsd);
+    const sandboxes = await this.#sandboxes();
+    const open = sandboxes.filter(({ status }) => status === 'provisioning' || status === 'running');
+    expect(open.length).toBeLessThanOrEqual(quota);
+    for (const { createdAtMs, readyAtMs, expiresAtMs, timeoutMinutes } of sandboxes) {
+      if (readyAtMs === null || expiresAtMs === null) continue;
+      expect(expiresAtMs).toBeLessThanOrEqual(readyAtMs + timeoutMinutes * minuteMs);
+      expect(expiresAtMs).toBeLessThanOrEqual(createdAtMs + 1440 * minuteMs);
+    }
+  }
+
+  /** Nothing fails any more and everybody deletes what they have: then nothing is left, and nobody paid for what failed. */
+  async end(): Promise<void> {
+    for (const machine of this.#host.machines) machine.beforeDestroyed = async () => {};
+    await this.#sweep();
+    for (const { id, status } of await this.#sandboxes()) {
+      if (this.#failedCreates.has(id)) expect(status).toMatch(/^(failed|deleted)$/);
+      if (status === 'running') await deleteSandbox(this.#core, this.#account, id);
+    }
+    await this.#sweep();
+    expect((await this.#sandboxes()).filter(({ status }) => status !== 'failed' && status !== 'deleted')).toEqual([]);
+    expect(await this.#host.adopt()).toEqual([]);
+    for (const id of this.#failedCreates) expect(this.#book.costMicroUsd(id)).toBe(0);
+    await this.check();
+    this.#core.teardowns[Symbol.dispose]();
+  }
+
+  async #do(next: Act): Promise<unknown> {
+    switch (next.kind) {
+      case 'create':
+        return await this.#create(next.size, next.minutes);
+      case 'delete':
+        return await this.#delete(await this.#pick(next.which));
+      case 'extend':
+        return await extendSandbox(this.#core, this.#account, await this.#pick(next.which), {
+          additional_minutes: next.minutes,
+        });
+      case 'sweep':
+        return await this.#sweep();
+      case 'machine dies':
+        return (await this.#machine(next.which))?.die('killed');
+      case 'machine stays':
+        return await this.#keepMachine(next.which);
+      case 'launch fails':
+        this.#host.beforeLaunched = () => Promise.reject(new InjectedFault('no room'));
+        return undefined;
+      case 'credit':
+        return await addCredit(this.#core, this.#account.email, { amountMicroUsd: next.amount, note: '' });
+    }
+  }
+
+  async #create(size: (typeof sizeNames)[number], minutes: number): Promise<void> {
+    const ids: string[] = [];
+    const core: Core = {
+      ...this.#core,
+      ids: {
+        next: (kind) => {
+          const id = this.#core.ids.next(kind);
+          ids.push(id);
+          return id;
+        },
+      },
+    };
+    const faulty = this.#faulty;
+    const body = { name: null, size, timeout_minutes: minutes };
+    try {
+      await createSandbox(core, this.#account, body, null);
+    } catch (error) {
+      if (!faulty.dead) for (const id of ids) this.#failedCreates.add(id);
+      throw error;
+    }
+  }
+
+  /** Whoever deletes a sandbox whose create they were told had failed takes it for theirs. */
+  async #delete(id: string): Promise<void> {
+    this.#failedCreates.delete(id);
+    await deleteSandbox(this.#core, this.#account, id);
+  }
+
+  async #sweep(): Promise<void> {
+    await expireSandboxes(this.#core);
+    await reconcile(this.#core);
+    await this.#core.background.idle();
+  }
+
+  /** The process is gone, orderly or not; some time later there is another one, which may die while it starts. */
+  async #restart({
+    downMs,
+    deaths,
+    fault: wrong,
+  }: NonNullable<Turn['restart']> | { downMs: number; deaths: number; fault?: undefined }): Promise<void> {
+    this.#faulty.die();
+    this.#core.teardowns[Symbol.dispose]();
+    // What the database could not be told is lost with the process: such a sandbox looks as if its machine had died.
+    for (const { id, status } of await this.#sandboxes()) if (status === 'running') this.#failedCreates.delete(id);
+    for (let death = 0; death < deaths; death++) (await this.#machine(death))?.die('killed');
+    this.#nowMs += downMs;
+    for (const next of [wrong, undefined]) {
+      [this.#faulty, this.#core] = this.#newProcess();
+      this.#faulty.fail(next);
+      try {
+        await takeOver(this.#core);
+        await this.#core.background.idle();
+        this.#faulty.fail(undefined);
+        if (!this.#faulty.dead) return;
+      } catch (error) {
+        expectRefusal(error);
+        this.#faulty.die();
+      }
+      this.#core.teardowns[Symbol.dispose]();
+    }
+  }
+
+  /** A machine will not go, for a while. */
+  async #keepMachine(which: number): Promise<void> {
+    const machine = await this.#machine(which);
+    if (machine === undefined) return;
+    let refusals = 2;
+    machine.beforeDestroyed = async () => {
+      if (refusals-- > 0) throw new InjectedFault('busy');
+    };
+  }
+
+  async #machine(which: number) {
+    const alive = await this.#host.adopt();
+    return alive[which % alive.length];
+  }
+
+  async #pick(which: number): Promise<string> {
+    const sandboxes = await this.#sandboxes();
+    return sandboxes[which % sandboxes.length]?.id ?? 'sbx_none';
+  }
+
+  #sandboxes() {
+    return this.#store.sandboxes.list(this.#account.id, { limit: 1_000, includeDeleted: true });
+  }
+
+  #newProcess(): [FaultyStore, Core] {
+    const faulty = new FaultyStore(this.#store);
+    const core = assembleCore(
+      {
+        config: this.#config,
+        store: faulty.store,
+        driver: new MortalDriver(
+          this.#host,
+          () => faulty.dead,
+          () => {
+            this.#nowMs += this.#givingUpMs;
+          },
+        ),
+        connector: new StubConnector(),
+        log: pino({ level: 'silent' }),
+        clock: { nowMs: () => this.#nowMs },
+      },
+      () => true,
+    );
+    return [faulty, core];
+  }
+}
+
+/** What may be thrown at somebody here; anything else is a mistake in the service. */
+function expectRefusal(error: unknown): void {
+  if (error instanceof ApiError && error.type !== 'internal_error') return;
+  if (error instanceof AccountRefusal || error instanceof InjectedFault) return;
+  throw error;
+}
+
+/** Random histories with failures, crashes and restarts in them. `open` gives an empty store each time. */
+export function describeMoney(engine: string, runs: number, open: () => Promise<Store>): void {
+  test(`over ${engine}: whatever happens and whenever the service dies, the balance is the credits minus what runs cost`, async () => {
+    const store = await open();
+    let accounts = 0;
+    const history = fc.asyncProperty(fc.nat(500_000), fc.array(turn, { maxLength: 12 }), async (opening, turns) => {
+      const name = `h${accounts++}`;
+      const key = { id: `key_${name}`, hash: name, prefix: 'mf_' };
+      const account = { id: `acct_${name}`, email: `${name}@localhost`, createdAtMs: 1 };
+      await store.accounts.create({ ...account, openingCreditMicroUsd: opening, key });
+      const world = new World(store, { ...account, suspended: false, limits: {} }, opening);
+      for (const next of turns) await world.take(next);
+      await world.end();
+    });
+    try {
+      await fc.assert(history, { numRuns: runs });
+    } finally {
+      await store.close();
+    }
+  }, 300_000);
+}

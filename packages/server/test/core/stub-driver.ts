@@ -1,0 +1,89 @@
+import type {
+  DriverCapabilities,
+  LaunchRequest,
+  Machine,
+  MachineDriver,
+  MachineExit,
+} from '../../src/core/ports/machine-driver.ts';
+
+/** A machine that exists only by name. */
+export class StubMachine implements Machine {
+  readonly id: string;
+  readonly size: LaunchRequest['size'];
+  readonly exited: Promise<MachineExit>;
+  destroyed = false;
+  dead = false;
+  paused = false;
+  /** Makes it impossible to resume. */
+  resumeError: Error | undefined;
+  /** Waited for before a destroy is done; make it reject or hang. */
+  beforeDestroyed: () => Promise<void> = async () => {};
+  readonly #exit: (exit: MachineExit) => void;
+
+  constructor({ id, size }: LaunchRequest) {
+    this.id = id;
+    this.size = size;
+    const { promise, resolve } = Promise.withResolvers<MachineExit>();
+    this.exited = promise;
+    this.#exit = resolve;
+  }
+
+  /** Lets it die by itself. */
+  die(reason: string): void {
+    this.dead = true;
+    this.#exit({ requested: false, reason });
+  }
+
+  async destroy(): Promise<void> {
+    await this.beforeDestroyed();
+    this.destroyed = true;
+    this.#exit({ requested: true, reason: 'destroyed' });
+  }
+
+  openAgentChannel(): Promise<never> {
+    return Promise.reject(new Error('a stub has no channel'));
+  }
+
+  leave(): void {}
+  async setEgress(): Promise<void> {}
+  async pause(): Promise<void> {
+    this.paused = true;
+  }
+
+  async resume(): Promise<void> {
+    if (this.resumeError !== undefined) throw this.resumeError;
+    this.paused = false;
+  }
+}
+
+/** A driver whose launches a test decides. */
+export class StubDriver implements MachineDriver {
+  readonly machines: StubMachine[] = [];
+  /** Waited for before a launch is done; make it reject or hang. */
+  beforeLaunched: (request: LaunchRequest) => Promise<void> = async () => {};
+
+  async launch(request: LaunchRequest): Promise<StubMachine> {
+    await this.beforeLaunched(request);
+    const machine = new StubMachine(request);
+    this.machines.push(machine);
+    return machine;
+  }
+
+  /** Those of its machines that are alive, as if an earlier run had left them. */
+  async adopt(): Promise<StubMachine[]> {
+    return this.machines.filter(({ destroyed, dead }) => !destroyed && !dead);
+  }
+
+  async close(): Promise<void> {}
+
+  /** The newest machine. */
+  get newest(): StubMachine {
+    const machine = this.machines.at(-1);
+    if (machine === undefined) throw new Error('nothing was launched');
+    return machine;
+  }
+
+  capabilities(): DriverCapabilities {
+    return { engine: 'stub', acceleration: 'none', pause: false, snapshot: false, adopt: false, network: false };
+  }
+}

@@ -1,0 +1,62 @@
+import type { Readable } from 'node:stream';
+import { buffer as collect } from 'node:stream/consumers';
+import { type GuestAgent, type GuestEntry, type GuestListing, GuestRefusal } from '../../src/core/ports/guest-agent.ts';
+
+type FileCalls = Pick<GuestAgent, 'readFile' | 'writeFile' | 'listFiles' | 'deleteFile'>;
+
+/** The files of stub machines, by absolute path, and the directories that a test lists. */
+export class StubFiles implements FileCalls {
+  readonly contents = new Map<string, Buffer>();
+  readonly directories = new Map<string, readonly GuestEntry[]>([['/workspace', []]]);
+  /** Called before anything happens: throw, wait or hang. */
+  before: () => Promise<void> = async () => {};
+
+  /** Every call fails with this code. */
+  refuse(code: string, message = 'the agent says no'): void {
+    this.before = () => Promise.reject(new GuestRefusal(code, message));
+  }
+
+  async readFile(path: string, maxBytes: number): Promise<{ sizeBytes: number; content: Buffer }> {
+    await this.before();
+    if (this.directories.has(path)) throw new GuestRefusal('is_directory', `${path} is a directory`);
+    const content = this.#existing(path);
+    if (content.length > maxBytes) throw new GuestRefusal('too_large', `${path} is too large`);
+    return { sizeBytes: content.length, content };
+  }
+
+  async writeFile(
+    path: string,
+    content: Buffer | Readable,
+    maxBytes: number,
+  ): Promise<{ path: string; sizeBytes: number }> {
+    await this.before();
+    const bytes = Buffer.isBuffer(content) ? content : await collect(content);
+    if (bytes.length > maxBytes) throw new GuestRefusal('too_large', `${path} is too large`);
+    if (this.directories.has(path)) throw new GuestRefusal('is_directory', `${path} is a directory`);
+    this.contents.set(path, bytes);
+    return { path, sizeBytes: bytes.length };
+  }
+
+  async listFiles(path: string, maxEntries: number): Promise<GuestListing> {
+    await this.before();
+    const entries = this.directories.get(path);
+    if (entries === undefined) {
+      this.#existing(path);
+      throw new GuestRefusal('not_directory', `${path} is not a directory`);
+    }
+    return { entries: entries.slice(0, maxEntries), truncated: entries.length > maxEntries };
+  }
+
+  async deleteFile(path: string, recursive: boolean): Promise<void> {
+    await this.before();
+    if (this.directories.has(path) && !recursive) throw new GuestRefusal('is_directory', `${path} is a directory`);
+    if (!this.directories.delete(path)) this.#existing(path);
+    this.contents.delete(path);
+  }
+
+  #existing(path: string): Buffer {
+    const content = this.contents.get(path);
+    if (content === undefined) throw new GuestRefusal('not_found', `${path} does not exist`);
+    return content;
+  }
+}

@@ -1,0 +1,75 @@
+import {
+  type ExecuteRequest,
+  type ExecuteResult,
+  type GuestAgent,
+  type GuestConnector,
+  type GuestIdentity,
+  GuestRefusal,
+  GuestUnreachable,
+} from '../../src/core/ports/guest-agent.ts';
+import { StubFiles } from './stub-files.ts';
+
+/** What a stubbed command answers. */
+export type StubCommand = (request: ExecuteRequest) => Promise<ExecuteResult>;
+
+/** A command that ended well, with whatever a test wants otherwise. */
+export function resultOf(more: Partial<ExecuteResult> = {}): ExecuteResult {
+  const times = { durationMs: 1, startedAtMs: 0, finishedAtMs: 0 };
+  const output = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), truncated: false };
+  return { exitCode: 0, signal: 0, timedOut: false, oomKilled: false, ...times, ...output, ...more };
+}
+
+/** Agents whose commands a test decides. Counts attaches; records identities and what was forgotten. */
+export class StubConnector implements GuestConnector {
+  command: StubCommand = async ({ command }) => resultOf({ stdout: Buffer.from(`ran ${command}\n`) });
+  /** What a command that an earlier connection started answers. */
+  resumed: (id: string) => Promise<ExecuteResult> = () =>
+    Promise.reject(new GuestRefusal('not_found', 'no such execution'));
+  attachError: Error | undefined;
+  readonly attaches: string[] = [];
+  readonly identities: GuestIdentity[] = [];
+  readonly forgotten: string[] = [];
+  readonly expiries: number[] = [];
+  /** The files of every machine. */
+  readonly files = new StubFiles();
+  readonly #disconnects: (() => void)[] = [];
+
+  async attach(machine: { readonly id: string }, _deadlineMs?: number, identity?: GuestIdentity): Promise<GuestAgent> {
+    this.attaches.push(machine.id);
+    if (this.attachError !== undefined) throw this.attachError;
+    if (identity) this.identities.push(identity);
+    return this.attachChannel();
+  }
+
+  async attachChannel(): Promise<GuestAgent> {
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+    this.#disconnects.push(close);
+    const unused = () => Promise.reject(new Error('not stubbed'));
+    const lost = closed.then((): never => {
+      throw new GuestUnreachable('the connection was lost');
+    });
+    lost.catch(() => {});
+    return {
+      closed,
+      close,
+      setExpiry: async (expiresAtMs) => void this.expiries.push(expiresAtMs),
+      setIdentity: async (identity) => void this.identities.push(identity),
+      execute: (request) => Promise.race([this.command(request), lost]),
+      forgetExecution: async (id) => void this.forgotten.push(id),
+      hello: unused,
+      setClock: unused,
+      figures: unused,
+      openTunnel: unused,
+      resumeExecution: (id) => Promise.race([this.resumed(id), lost]),
+      readFile: (path, maxBytes) => Promise.race([this.files.readFile(path, maxBytes), lost]),
+      writeFile: (path, content, maxBytes) => Promise.race([this.files.writeFile(path, content, maxBytes), lost]),
+      listFiles: (path, maxEntries) => Promise.race([this.files.listFiles(path, maxEntries), lost]),
+      deleteFile: (path, recursive) => Promise.race([this.files.deleteFile(path, recursive), lost]),
+    };
+  }
+
+  /** Cuts every connection there is. */
+  disconnect(): void {
+    for (const close of this.#disconnects.splice(0)) close();
+  }
+}

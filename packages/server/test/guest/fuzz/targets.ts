@@ -1,0 +1,238 @@
+import { duplexPair } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { GuestRefusal, GuestUnreachable } from '../../../src/core/ports/guest-agent.ts';
+import {
+  clockAnswer,
+  executionEnded,
+  executionStarted,
+  figuresAnswer,
+  fileWritten,
+  helloAnswer,
+  refusalAnswer,
+} from '../../../src/guest/answers.ts';
+import { createGuestConnector } from '../../../src/guest/connector.ts';
+import { executionSink } from '../../../src/guest/execution-sink.ts';
+import { fileSink } from '../../../src/guest/file-sink.ts';
+import { FrameDecoder } from '../../../src/guest/frame-decoder.ts';
+import { emptySink, jsonSink } from '../../../src/guest/json-sink.ts';
+import { guestLimits } from '../../../src/guest/limits.ts';
+import { MarkerScanner } from '../../../src/guest/marker-scanner.ts';
+import { ProtocolViolation } from '../../../src/guest/protocol-violation.ts';
+import { refusalSink } from '../../../src/guest/refusal-sink.ts';
+import type { Sink } from '../../../src/guest/sink.ts';
+import { synchronise } from '../../../src/guest/synchronise.ts';
+import { chunked } from '../chunked.ts';
+import type { FuzzTarget } from '../fuzz.ts';
+import { answerAttach, openPeer, type Peer, untilFrame } from '../peer.ts';
+
+const corpus = (name: string): string => new URL(`./corpus/${name}`, import.meta.url).pathname;
+
+/** What a step gave, or the violation it met. Other errors are findings, except those named. */
+function outcome(step: () => unknown, allowed: readonly (new (...args: never[]) => Error)[] = []): string {
+  try {
+    return `gave ${show(step())}`;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    if (error instanceof ProtocolViolation) return error.message;
+    if (allowed.some((kind) => error instanceof kind)) return `${error.name} ${JSON.stringify(error.message)}`;
+    throw error;
+  }
+}
+
+/** A value as text in which every bound of the protocol can be seen to hold. */
+function show(value: unknown): string {
+  if (Buffer.isBuffer(value)) return `${value.length} bytes ${value.subarray(0, 256).toString('hex')}`;
+  if (typeof value === 'bigint') return must(value >= 0n && value < 10n ** 19n, `${value}`);
+  if (typeof value === 'number') return must(Number.isSafeInteger(value) && value >= 0, `${value}`);
+  if (typeof value === 'string') return must(value.length <= 8_192, JSON.stringify(value));
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Object.entries(value)
+    .map(([name, field]) => `${name}=${show(field)}`)
+    .join(' ');
+}
+
+function must(holds: boolean, text: string): string {
+  if (!holds) throw new Error(`a value past its bounds was let through: ${text}`);
+  return text;
+}
+
+function feed<T>(sink: Sink<T>, pieces: readonly Buffer[]): T {
+  for (const piece of pieces) sink.push(piece);
+  return sink.finish();
+}
+
+const schemas = {
+  hello: helloAnswer,
+  clock: clockAnswer,
+  figures: figuresAnswer,
+  started: executionStarted,
+  ended: executionEnded,
+  written: fileWritten,
+  refusal: refusalAnswer,
+};
+
+const captureBytes = 1_000;
+
+const marker = Buffer.from('MAYFLY-SYNC 0123456789abcdef0123456789abcdef\n');
+
+/** The parsers of what an agent sends. */
+export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
+  marker: {
+    corpus: corpus('marker'),
+    parse: (pieces) => {
+      const scanner = new MarkerScanner(marker);
+      for (const [index, piece] of pieces.entries()) {
+        const rest = scanner.push(piece);
+        if (rest !== undefined) return `found, then ${show(Buffer.concat([rest, ...pieces.slice(index + 1)]))}`;
+      }
+      return `not in ${scanner.droppedBytes} bytes`;
+    },
+  },
+  frames: {
+    corpus: corpus('frames'),
+    parse: (pieces) => {
+      const seen: string[] = [];
+      const decoder = new FrameDecoder((type, payload) => {
+        must(payload.length <= guestLimits.framePayloadBytes, 'a frame');
+        seen.push(`${type}:${payload.length}:${payload.subarray(0, 64).toString('hex')}`);
+      });
+      const end = outcome(() => {
+        for (const piece of pieces) decoder.push(piece);
+        decoder.finish();
+      });
+      return `${seen.length > 3 ? 'many' : seen.length} frames, ${end} "${seen.join(' ')}"`;
+    },
+  },
+  execution: {
+    corpus: corpus('execution'),
+    parse: (pieces) =>
+      outcome(() => {
+        const result = feed(executionSink(captureBytes), pieces);
+        must(result.exitCode <= 255 && result.signal <= 128, 'an exit code');
+        for (const kept of [result.stdout, result.stderr]) {
+          must(kept.length <= captureBytes + guestLimits.framePayloadBytes, 'output');
+        }
+        return result;
+      }),
+  },
+  answers: {
+    corpus: corpus('answers'),
+    parse: (pieces) =>
+      Object.entries(schemas)
+        .map(([name, schema]) => `${name}: ${outcome(() => feed(jsonSink<unknown>(schema, 4_096), pieces))}`)
+        .join('\n'),
+  },
+  refusal: {
+    corpus: corpus('refusal'),
+    parse: (pieces) =>
+      outcome(() => {
+        try {
+          return feed(refusalSink(), pieces);
+        } catch (error) {
+          if (error instanceof GuestRefusal) must(!/\p{Cc}/u.test(error.message), 'a control character');
+          throw error;
+        }
+      }, [GuestRefusal]),
+  },
+  /** The first byte says how long the size header is that follows; the rest is the body. */
+  file: {
+    corpus: corpus('file'),
+    parse: (pieces) => {
+      const all = Buffer.concat(pieces);
+      const told = all.subarray(1, 1 + (all[0] ?? 0)).toString('latin1');
+      let skip = 1 + told.length;
+      const body = pieces.map((piece) => {
+        const rest = piece.subarray(Math.min(skip, piece.length));
+        skip -= piece.length - rest.length;
+        return rest;
+      });
+      const head = { status: 200, header: (name: string) => (name === 'mayfly-size' ? told : undefined) };
+      return outcome(() => {
+        const file = feed(fileSink(head, captureBytes), body);
+        must(file.content.length === file.sizeBytes && file.sizeBytes <= captureBytes, 'a file');
+        return file;
+      });
+    },
+  },
+  nothing: {
+    corpus: corpus('refusal'),
+    parse: (pieces) => outcome(() => feed(emptySink(), pieces)),
+  },
+  /** What a data port says during an attach; `<nonce>` stands for the one that was asked for. */
+  attach: { corpus: corpus('attach'), parse: attach, pace: 0.2 },
+  /** What an agent says after the marker, to a host that asks for a command and a file. */
+  http2: { corpus: corpus('http2'), parse: converse, pace: 0.2, timing: true },
+};
+
+/** A guest's end in memory. */
+const openWire = async () => duplexPair();
+
+/** The bytes as a guest would say them, in pieces of the size of the first one. */
+function say(peer: Peer, bytes: Buffer, pieceBytes: number): void {
+  for (const piece of chunked(bytes, [Math.max(1, pieceBytes)])) peer.data.write(piece);
+}
+
+async function attach(pieces: readonly Buffer[]): Promise<string> {
+  const peer = await openPeer(openWire);
+  const synchronising = synchronise(peer.channel, 2_000, 1_000);
+  const nonce = await peer.nonce;
+  const said = Buffer.concat(pieces).toString('latin1').replaceAll('<nonce>', nonce);
+  peer.data.resume();
+  say(peer, Buffer.from(said, 'latin1'), pieces[0]?.length ?? 1);
+  peer.data.end();
+  try {
+    await synchronising;
+    let restBytes = 0;
+    for await (const piece of peer.channel.data) restBytes += (piece as Buffer).length;
+    return `attached, then ${restBytes} bytes`;
+  } catch (error) {
+    return mustBeGuests(error);
+  } finally {
+    peer.channel.close();
+    peer.data.destroy();
+    peer.control.destroy();
+  }
+}
+
+const connector = createGuestConnector({ deadlines: { smallCallMs: 500, executeGraceMs: 500, attachRepeatMs: 1_000 } });
+
+/** Says what stands before `<call>` to a host that attaches, and the rest once it has asked for a command, a file and figures. */
+async function converse(pieces: readonly Buffer[]): Promise<string> {
+  const peer = await openPeer(openWire);
+  const bytes = Buffer.concat(pieces);
+  const pieceBytes = pieces[0]?.length ?? 1;
+  const border = bytes.indexOf('<call>');
+  const attaching = connector.attachChannel(peer.channel, 500);
+  try {
+    await answerAttach(peer);
+    await untilFrame(peer, 1, 24);
+    say(peer, border < 0 ? bytes : bytes.subarray(0, border), pieceBytes);
+    if (border < 0) peer.data.end();
+    const agent = await attaching;
+    const calls = Promise.allSettled([
+      agent.execute({ id: 'e', command: '', cwd: '/', env: {}, timeoutMs: 1, captureBytes }),
+      agent.readFile('f', captureBytes),
+      agent.figures(),
+    ]);
+    await Promise.race([untilFrame(peer, 1, 0), wait(20)]);
+    await wait(0);
+    peer.data.resume();
+    if (border >= 0) say(peer, bytes.subarray(border + 6), pieceBytes);
+    peer.data.end();
+    const ends = (await calls).map((end) => (end.status === 'fulfilled' ? 'answered' : mustBeGuests(end.reason)));
+    agent.close();
+    return ends.join('; ');
+  } catch (error) {
+    return mustBeGuests(error);
+  } finally {
+    peer.channel.close();
+    peer.data.destroy();
+    peer.control.destroy();
+  }
+}
+
+/** The message of an error that a caller of the agent is told of; any other is a finding. */
+function mustBeGuests(error: unknown): string {
+  if (error instanceof GuestUnreachable || error instanceof GuestRefusal) return error.message;
+  throw error;
+}

@@ -1,0 +1,227 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Ceilings } from '../../src/machines/qemu/network/plan/ceilings.ts';
+import { goCommand, goTools } from './go-tools.ts';
+import { RpcChild } from './rpc-child.ts';
+
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** Addresses that answer in the stand-in for the internet although no machine may reach them. */
+export const forbiddenAddresses = [
+  '0.1.2.3',
+  '10.0.0.1',
+  '10.213.0.6',
+  '100.64.0.1',
+  '169.254.169.254',
+  '172.16.0.1',
+  '172.31.255.254',
+  '192.0.0.1',
+  '192.0.2.1',
+  '192.168.1.1',
+  '198.18.0.1',
+  '198.19.255.1',
+  '240.0.0.1',
+];
+
+const hasGo = (): boolean => spawnSync(goCommand, ['version'], { stdio: 'ignore' }).status === 0;
+
+/** Whether a laboratory can be opened here: by root, with Go to build the helpers. */
+export const canOpenLaboratory = process.getuid?.() === 0 && hasGo();
+
+/** The host's addresses in the laboratory. */
+export const hostAddresses = ['203.0.113.10', '192.168.77.1'];
+
+/**
+ * A host in namespaces of its own, with an uplink to a stand-in for the internet. Nothing in it touches the real host's network,
+ * and all of it is gone when its processes are.
+ */
+export class Laboratory {
+  readonly folder = mkdtempSync(join(tmpdir(), 'mayfly-network-'));
+  readonly #resolvConfPath = join(this.folder, 'resolv.conf');
+  readonly #tools = goTools();
+  readonly #children: ChildProcess[] = [];
+  readonly #rpcs: RpcChild[] = [];
+  readonly #keeper: ChildProcess;
+
+  private constructor() {
+    const script = `
+      umount -R /run/netns 2>/dev/null || true
+      mount -t tmpfs tmpfs /run
+      echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+      ip link set lo up
+      echo ready
+      exec cat`;
+    this.#keeper = this.#spawn('unshare', ['--net', '--mount', '--propagation', 'private', 'sh', '-euc', script]);
+  }
+
+  /** A host between the internet and a private network, which are returned with it. */
+  static async open(): Promise<{ laboratory: Laboratory; internet: RpcChild; lan: RpcChild }> {
+    const laboratory = new Laboratory();
+    try {
+      return { laboratory, ...(await laboratory.#connect()) };
+    } catch (error) {
+      await laboratory[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<{ internet: RpcChild; lan: RpcChild }> {
+    await this.#line(this.#keeper);
+    const internet = this.peer();
+    const lan = this.peer();
+    await internet.ask('listenTcp', { port: 80 });
+    await lan.ask('listenTcp', { port: 80 });
+    this.sh(`
+      ip link add eth0 type veth peer name wan netns ${internet.pid}
+      ip addr add 203.0.113.10/24 dev eth0
+      ip link set eth0 up
+      ip route add default via 203.0.113.1
+      ip link add lan0 type veth peer name eth0 netns ${lan.pid}
+      ip addr add 192.168.77.1/24 dev lan0
+      ip link set lan0 up
+    `);
+    this.sh(
+      `ip link set lo up
+       ip addr add 203.0.113.1/24 dev wan
+       ip addr add 203.0.113.2/24 dev wan
+       ip addr add 203.0.113.53/24 dev wan
+       ip addr add 198.51.100.1/24 dev wan
+       ip addr add 198.51.100.2/24 dev wan
+       ${forbiddenAddresses.map((address) => `ip addr add ${address}/32 dev lo || true`).join('\n')}
+       ip link set wan up`,
+      internet.pid,
+    );
+    this.sh(
+      `ip addr add 192.168.77.2/24 dev eth0
+       ip link set eth0 up
+       ip route add default via 192.168.77.1`,
+      lan.pid,
+    );
+    this.useResolver('203.0.113.53');
+    return { internet, lan };
+  }
+
+  #spawn(program: string, argv: readonly string[]): ChildProcess {
+    const child = spawn(program, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#children.push(child);
+    return child;
+  }
+
+  async #line(child: ChildProcess): Promise<string> {
+    if (!child.stdout) throw new Error('no output');
+    const [line] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(5000) });
+    return String(line);
+  }
+
+  get #entering(): string[] {
+    return ['-t', String(this.#keeper.pid), '-m', '-n', '--'];
+  }
+
+  #rpc(worker: string, ...prefix: readonly string[]): RpcChild {
+    const rpc = new RpcChild(['nsenter', ...this.#entering, ...prefix, process.execPath, here(worker)]);
+    this.#rpcs.push(rpc);
+    return rpc;
+  }
+
+  /** Says which resolver the host asks. */
+  useResolver(address: string): void {
+    writeFileSync(this.#resolvConfPath, `nameserver ${address}\n`);
+  }
+
+  /** Runs a script on the host, or in the network namespace of a process. Returns what it printed. */
+  sh(script: string, pid?: number): string {
+    const prefix = pid === undefined ? [] : ['nsenter', '-t', String(pid), '-n', '--'];
+    return execFileSync('nsenter', [...this.#entering, ...prefix, 'sh', '-eu'], { input: script, encoding: 'utf8' });
+  }
+
+  /** Somebody with a network namespace of its own. */
+  peer(): RpcChild {
+    return this.#rpc('./peer-worker.ts', 'unshare', '--net');
+  }
+
+  /** A program on the host itself. */
+  hostProgram(): RpcChild {
+    return this.#rpc('./peer-worker.ts');
+  }
+
+  /** Any other worker on the host, by its absolute path. */
+  worker(path: string): RpcChild {
+    return this.#rpc(path);
+  }
+
+  get resolvConfPath(): string {
+    return this.#resolvConfPath;
+  }
+
+  /** A service on the host. */
+  async service(owner = 'one', ceilings?: Ceilings): Promise<RpcChild> {
+    const service = this.#rpc('./service-worker.ts');
+    await service.ask('open', {
+      owner,
+      helperPath: this.#tools.helperPath,
+      resolvConfPath: this.#resolvConfPath,
+      ceilings,
+    });
+    return service;
+  }
+
+  /** Plugs a guest into a slot's tap, opened as the slot's user. */
+  async guest(slot: number, uid: number): Promise<RpcChild> {
+    const guest = this.peer();
+    await guest.ask('connect', { host: '127.0.0.1', port: 1, timeoutMs: 1 });
+    const paths = [`/run/netns/mayfly-${slot}`, String(uid), `/proc/${guest.pid}/ns/net`];
+    const joined = await this.#line(
+      this.#spawn('nsenter', [...this.#entering, this.#tools.testguestPath, 'join', ...paths]),
+    );
+    if (joined !== 'joined') throw new Error(joined);
+    this.sh(
+      `ip link set lo up
+       ip addr add 10.213.0.2/30 dev eth0
+       ip link set eth0 up
+       ip route add default via 10.213.0.1`,
+      guest.pid,
+    );
+    return guest;
+  }
+
+  /** Whether an echo comes back to the namespace of a process. */
+  ping(pid: number, address: string): boolean {
+    try {
+      this.sh(`${this.#tools.testguestPath} ping ${address}`, pid);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Everything of the host that a network could change. */
+  snapshot(): string {
+    return this.sh(`
+      ip -d link | sed 's/^[0-9]*: //' | grep -v '^ *link/'
+      ip addr show | grep inet
+      ip route show table all
+      ip rule
+      nft list ruleset
+      grep -v ' - proc ' /proc/self/mountinfo | cut -d' ' -f5- | sort
+      for file in /proc/sys/net/ipv4/conf/*/forwarding /proc/sys/net/ipv4/ip_forward; do echo "$file $(cat $file)"; done
+      ls /run/netns 2>/dev/null || true
+    `);
+  }
+
+  /** Ends every process of the laboratory; its namespaces go with them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#rpcs.map((rpc) => rpc.kill()));
+    for (const child of this.#children) {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,42 @@
+import { type Kysely, sql } from 'kysely';
+import { expect, test } from 'vitest';
+import type { Store } from '../../../src/core/ports/store/store.ts';
+import { createFirstTables } from '../../../src/store/migrations/0001-accounts-sandboxes-executions.ts';
+import type { MigrationEngine } from '../../../src/store/migrations/engine.ts';
+
+/** An empty database, and the store that opens on it. */
+export interface EmptyDatabase {
+  readonly db: Kysely<unknown>;
+  readonly engine: MigrationEngine;
+  /** Closes `db` first. */
+  readonly open: () => Promise<Store>;
+}
+
+/** What becomes of the databases of earlier versions. */
+export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
+  test('a database of the first version keeps its accounts, with their credit in the ledger, and its sandboxes, with prices', async () => {
+    const { db, engine, open } = await openEmpty();
+    await createFirstTables(db, engine);
+    await sql`create table kysely_migration (name varchar(255) primary key, timestamp varchar(255))`.execute(db);
+    await sql`insert into kysely_migration values ('0001-accounts-sandboxes-executions', '2026-01-01')`.execute(db);
+    await sql`insert into accounts (id, email, suspended, opening_credit_micro_usd, created_at_ms)
+      values ('acct_1', 'Ä@localhost', 0, 100000000, 7), ('acct_2', 'b@localhost', 1, 0, 8)`.execute(db);
+    await sql`insert into api_keys (id, account_id, hash, prefix, created_at_ms)
+      values ('key_1', 'acct_1', 'hash', 'mf_', 7)`.execute(db);
+    await sql`insert into sandboxes (id, account_id, size, status, timeout_minutes, created_at_ms, ready_at_ms, expires_at_ms)
+      values ('sbx_1', 'acct_1', 'large', 'running', 15, 1790000000000, 1790000000001, 1790000900001)`.execute(db);
+
+    const store = await open();
+    expect(await store.accounts.findByKeyHash('hash')).toMatchObject({ account: { id: 'acct_1', limits: {} } });
+    expect((await store.accounts.findByEmail('ä@LOCALHOST'))?.id).toBe('acct_1');
+    expect((await store.accounts.findByEmail('b@localhost'))?.suspended).toBe(true);
+    expect(await store.ledger.summary('acct_1', 7)).toMatchObject({
+      settledMicroUsd: 100_000_000,
+      addedMicroUsd: 100_000_000,
+      running: [{ readyAtMs: 1790000000001, expiresAtMs: 1790000900001, priceMicroUsdPerHour: 200_000 }],
+    });
+    expect(await store.ledger.summary('acct_2', 0)).toMatchObject({ settledMicroUsd: 0, addedMicroUsd: 0 });
+    expect((await store.sandboxes.read('sbx_1'))?.priceMicroUsdPerHour).toBe(200_000);
+    await store.close();
+  });
+}
