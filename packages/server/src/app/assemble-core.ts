@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
-import { Background } from '../core/background/background.ts';
 import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
 import { endUnowned } from '../core/machines/end-unowned.ts';
@@ -19,6 +18,7 @@ import { type Metrics, noMetrics } from '../core/ports/metrics.ts';
 import type { Store } from '../core/ports/store/store.ts';
 import { PreviewTraffic } from '../core/previews/traffic.ts';
 import { Creations } from '../core/sandboxes/creations.ts';
+import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { Config } from './config.ts';
 import { probeHost } from './host-probe.ts';
@@ -50,7 +50,7 @@ export function assembleCore(parts: CoreParts, accepting: () => boolean): Core {
     connector,
     machines,
     creations: new Creations(),
-    background: new Background(),
+    background: new BackgroundTasks(),
     clock,
     ids: randomIds,
     log,

@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { startAdmin } from '../admin/start-admin.ts';
-import { repeat } from '../core/background/repeat.ts';
 import { removeOldRecords } from '../core/background/retention.ts';
 import type { Core, Deadlines } from '../core/context.ts';
 import { recoverExecutions } from '../core/executions/recover.ts';
@@ -10,6 +9,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { expireSandboxes } from '../core/sandboxes/expire.ts';
+import { repeat } from '../core/scheduling/repeat.ts';
 import type { GatewayLimits } from '../gateway/limits.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
 import { type Config, printableConfig } from './config.ts';

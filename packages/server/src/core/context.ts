@@ -1,6 +1,5 @@
 import type { Limits, SizeName } from '@mayfly/contract';
 import type { Capacity } from './admission/capacity.ts';
-import type { Background } from './background/background.ts';
 import type { MachineRegistry } from './machines/registry.ts';
 import type { Teardowns } from './machines/teardowns.ts';
 import type { Pool } from './pool/pool.ts';
@@ -14,6 +13,7 @@ import type { Metrics } from './ports/metrics.ts';
 import type { Store } from './ports/store/store.ts';
 import type { PreviewTraffic } from './previews/traffic.ts';
 import type { Creations } from './sandboxes/creations.ts';
+import type { BackgroundTasks } from './scheduling/background-tasks.ts';
 import type { RateWindows } from './windows/rate-windows.ts';
 
 /** How long the steps of a sandbox's life may take, in milliseconds. */
@@ -33,7 +33,7 @@ export interface Core {
   readonly connector: GuestConnector;
   readonly machines: MachineRegistry;
   readonly creations: Creations;
-  readonly background: Background;
+  readonly background: BackgroundTasks;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

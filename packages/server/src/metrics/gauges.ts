@@ -1,8 +1,8 @@
 import { sizeNames } from '@mayfly/contract';
 import { Gauge, type Registry } from 'prom-client';
-import { withDeadline } from '../core/background/deadline.ts';
 import type { Readings } from '../core/ports/metrics.ts';
 import { openStatuses } from '../core/ports/store/sandbox-store.ts';
+import { withDeadline } from '../core/scheduling/deadline.ts';
 
 /** A database that does not answer must not keep the rest of the page back. */
 const readMs = 2_000;

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunCommandBody } from '@mayfly/contract';
-import { withDeadline } from '../background/deadline.ts';
 import type { Core } from '../context.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { type ExecuteResult, GuestRefusal, GuestUnreachable } from '../ports/guest-agent.ts';
+import { withDeadline } from '../scheduling/deadline.ts';
 
 /** How much longer than the command itself everything around it may take. */
 export const graceMs = 30_000;

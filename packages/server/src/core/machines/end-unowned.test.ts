@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { StubMachine } from '../../../test/core/stub-driver.ts';
-import { Background } from '../background/background.ts';
 import { noMetrics } from '../ports/metrics.ts';
+import { BackgroundTasks } from '../scheduling/background-tasks.ts';
 import { endUnowned } from './end-unowned.ts';
 import { Teardowns } from './teardowns.ts';
 
@@ -15,7 +15,7 @@ test('a machine that would not go is tried again until it does', async () => {
     tries += 1;
     if (tries < 3) throw new Error('busy');
   };
-  await endUnowned({ teardowns, background: new Background(), log, metrics: noMetrics }, machine);
+  await endUnowned({ teardowns, background: new BackgroundTasks(), log, metrics: noMetrics }, machine);
   expect([machine.destroyed, teardowns.waiting]).toEqual([false, 1]);
   await expect.poll(() => machine.destroyed, { timeout: 10_000 }).toBe(true);
   expect([tries, teardowns.waiting]).toEqual([3, 0]);
@@ -25,7 +25,7 @@ test('a stop tries no more', async () => {
   const teardowns = new Teardowns(() => {});
   const machine = new StubMachine({ id: 'pool_a', size: 'small' });
   machine.beforeDestroyed = () => Promise.reject(new Error('busy'));
-  await endUnowned({ teardowns, background: new Background(), log, metrics: noMetrics }, machine);
+  await endUnowned({ teardowns, background: new BackgroundTasks(), log, metrics: noMetrics }, machine);
   teardowns[Symbol.dispose]();
   expect(teardowns.waiting).toBe(0);
 });

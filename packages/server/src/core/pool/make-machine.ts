@@ -1,8 +1,8 @@
 import type { SizeName } from '@mayfly/contract';
-import { withDeadline } from '../background/deadline.ts';
 import type { Core } from '../context.ts';
 import { endUnowned } from '../machines/end-unowned.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
+import { withDeadline } from '../scheduling/deadline.ts';
 import { restore } from './restore.ts';
 
 const warmUpMs = 30_000;
@@ -16,8 +16,8 @@ type Parts = Pick<
 export async function makePooledMachine(core: Parts, size: SizeName, signal: AbortSignal): Promise<LiveMachine> {
   const id = core.ids.next('pool');
   const launching = restore(core, { id, size, signal }, 'pool');
-  const machine = await withDeadline('the launch', core.deadlines.launchMs, launching, (late) => {
-    void endUnowned(core, late);
+  const machine = await withDeadline('the launch', core.deadlines.launchMs, launching, {
+    onLate: (late) => void endUnowned(core, late),
   });
   const live = core.machines.live(machine);
   // A stop does not wait for the warm-up.

@@ -1,9 +1,9 @@
-import { withDeadline } from '../background/deadline.ts';
 import type { Core } from '../context.ts';
 import { notFound } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
+import { withDeadline } from '../scheduling/deadline.ts';
 import { getSandbox } from './get.ts';
 import { teardown } from './teardown.ts';
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { withDeadline } from '../background/deadline.ts';
 import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { oneLine } from '../errors/one-line.ts';
@@ -11,6 +10,7 @@ import type { GuestIdentity } from '../ports/guest-agent.ts';
 import type { Machine } from '../ports/machine-driver.ts';
 import type { CreateResult } from '../ports/metrics.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
+import { withDeadline } from '../scheduling/deadline.ts';
 import { watchMachine } from './machine-died.ts';
 import { teardown } from './teardown.ts';
 
@@ -80,9 +80,11 @@ async function launch(core: Core, sandbox: SandboxRecord, abort: AbortController
   const { signal } = abort;
   const launching = restore(core, { id, size, signal }, 'create');
   try {
-    return await withDeadline('the launch', launchMs, launching, (late) => {
-      core.machines.add(id, late);
-      core.background.track(teardown(core, sandbox)).catch(() => {});
+    return await withDeadline('the launch', launchMs, launching, {
+      onLate: (late) => {
+        core.machines.add(id, late);
+        core.background.track(teardown(core, sandbox)).catch(() => {});
+      },
     });
   } catch (error) {
     abort.abort(error);

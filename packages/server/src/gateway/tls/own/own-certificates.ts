@@ -1,6 +1,6 @@
-import { repeat } from '../../../core/background/repeat.ts';
 import { oneLine } from '../../../core/errors/one-line.ts';
 import type { Log } from '../../../core/ports/log.ts';
+import { repeat } from '../../../core/scheduling/repeat.ts';
 import type { Certificates } from '../certificate-source.ts';
 import { doubtsAbout } from './doubts.ts';
 import { identityOf } from './file-identity.ts';

@@ -1,4 +1,4 @@
-/** Thrown when something took longer than it may. */
+/** Thrown when work took longer than its deadline. */
 export class DeadlineExceeded extends Error {
   constructor(what: string, deadlineMs: number) {
     super(`${what} took longer than ${deadlineMs} ms`);
@@ -6,17 +6,22 @@ export class DeadlineExceeded extends Error {
   }
 }
 
-/** The work's outcome, or DeadlineExceeded. What comes out too late goes to `late`, so that nothing it holds is lost. */
+export interface DeadlineOptions<T> {
+  /** Receives a result that arrives after the deadline, so that nothing it holds is lost. */
+  readonly onLate?: (result: T) => void;
+}
+
+/** Waits for the work at most `deadlineMs`, then throws DeadlineExceeded. The work itself is not stopped. */
 export async function withDeadline<T>(
   what: string,
   deadlineMs: number,
   work: Promise<T>,
-  late: (outcome: T) => void = () => {},
+  { onLate = () => {} }: DeadlineOptions<T> = {},
 ): Promise<T> {
   let expired = false;
   let timer: NodeJS.Timeout | undefined;
   work.then(
-    (outcome) => expired && late(outcome),
+    (result) => expired && onLate(result),
     () => {},
   );
   try {
