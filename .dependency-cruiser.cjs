@@ -1,7 +1,34 @@
+const { readdirSync } = require('node:fs');
+const path = require('node:path');
+
 /** The directions of imports: contract ← core ← adapters ← app ← setup. Adapters never import each other. */
 const server = '^packages/server/src';
 const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics'];
 const test = '\\.test\\.ts$';
+
+/** The folders of core, lowest first. Each imports only folders before it, which makes cycles between folders impossible. */
+const coreFolders = [
+  'errors',
+  'ports',
+  'ids',
+  'scheduling',
+  'money',
+  'windows',
+  'accounts',
+  'admission',
+  'lifecycle',
+  'machines',
+  'pool',
+  'sandboxes',
+  'executions',
+  'files',
+  'previews',
+  'recovery',
+];
+const unlisted = readdirSync(path.join(__dirname, 'packages/server/src/core'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !coreFolders.includes(entry.name))
+  .map(({ name }) => name);
+if (unlisted.length > 0) throw new Error(`Add to coreFolders in .dependency-cruiser.cjs: ${unlisted.join(', ')}`);
 
 module.exports = {
   forbidden: [
@@ -19,6 +46,12 @@ module.exports = {
       from: { path: `${server}/core/`, pathNot: test },
       to: { path: '^packages/', pathNot: ['^packages/contract/', `${server}/core/`] },
     },
+    ...coreFolders.slice(0, -1).map((folder, index) => ({
+      name: `core-${folder}-imports-no-higher-folder`,
+      severity: 'error',
+      from: { path: `${server}/core/${folder}/`, pathNot: test },
+      to: { path: `${server}/core/(${coreFolders.slice(index + 1).join('|')})/` },
+    })),
     ...adapters.map((adapter) => ({
       name: `${adapter}-imports-only-core-and-contract`,
       severity: 'error',
@@ -36,6 +69,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/cli/', pathNot: test },
       to: { path: '^packages/', pathNot: ['^packages/contract/', '^packages/cli/'] },
+    },
+    {
+      name: 'setup-uses-only-the-entries-of-the-server',
+      severity: 'error',
+      from: { path: '^packages/setup/', pathNot: test },
+      to: { path: `${server}/`, pathNot: `${server}/(app|guest|machines)/index\\.ts$` },
     },
     {
       name: 'server-does-not-know-the-set-up',

@@ -1,12 +1,12 @@
-// What `npm start`, `npm test`, `npm run bench` and the rest run: plain JavaScript for whatever Node.js (18 or newer) the machine has.
-// It brings the npm packages, among them the project's own Node.js 24, and hands over to packages/setup/src/main.ts on that.
+// Entry point of `npm start`, `npm test` and the other scripts. Plain JavaScript that runs on the host's own Node.js (18 or newer).
+// It installs the npm packages, including the project's own Node.js 24, and runs packages/setup/src/main.ts with that Node.js.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  constants as accessModes,
   accessSync,
   existsSync,
   mkdirSync,
-  constants as modes,
   readdirSync,
   readFileSync,
   renameSync,
@@ -25,11 +25,16 @@ const stampPath = join(modules, '.mayfly-install');
 const lockPath = join(root, '.mayfly', 'install.lock');
 const startedPath = join(root, '.mayfly', 'install.started');
 const projectNode = join(modules, `node-linux-${process.arch}`, 'bin', 'node');
+/** Internal command: this program runs itself under the install lock. */
 const installCommand = 'install-under-lock';
-const waitSeconds = 20 * 60;
-const busyCode = 75;
-const heartbeatMs = 10_000;
-const keptOutput = 20_000;
+/** The parts of a package.json that decide what npm installs. */
+const installFields = ['dependencies', 'devDependencies', 'optionalDependencies', 'overrides', 'workspaces', 'bin'];
+const lockWaitSeconds = 20 * 60;
+/** Exit code of flock when another process holds the lock. */
+const lockBusyCode = 75;
+const progressMs = 10_000;
+const parentCheckMs = 1_000;
+const maxOutputCharacters = 20_000;
 const shownLines = 40;
 const minimumFreeBytes = 1.5 * 2 ** 30;
 
@@ -38,7 +43,7 @@ if (process.argv[2] === installCommand) {
   await installUnderLock();
 } else {
   await ensurePackages();
-  process.exitCode = await handOver(process.argv.slice(2));
+  process.exitCode = await runSetup(process.argv.slice(2));
 }
 
 function refuseUnsupportedHosts() {
@@ -49,44 +54,47 @@ function refuseUnsupportedHosts() {
     fail(`Mayfly needs a 64-bit ARM or x86 processor (this is ${process.arch}). Run it on an arm64 or x86_64 machine.`);
   }
   if (Number(process.versions.node.split('.')[0]) < 18) {
-    fail(`Mayfly needs Node.js 18 or newer to start itself (this is ${process.version}). Install a newer Node.js.`);
+    fail(`Mayfly needs Node.js 18 or newer (this is ${process.version}). Install a newer Node.js, then try again.`);
   }
 }
 
-/** Without packages there is nothing that could say more: who may not write here cannot be root either. */
-function refuseUnwritableCheckout() {
+/** Set-up itself checks for root, but it cannot run before the packages are installed. */
+function refuseReadOnlyCheckout() {
   try {
-    for (const folder of [root, modules, dirname(lockPath)]) if (existsSync(folder)) accessSync(folder, modes.W_OK);
+    for (const folder of [root, modules, dirname(lockPath)]) {
+      if (existsSync(folder)) accessSync(folder, accessModes.W_OK);
+    }
   } catch {
+    const command = process.argv[2] ?? 'start';
+    const npmCommand = command === 'start' || command === 'test' ? command : `run ${command}`;
     fail(
-      `Mayfly needs root, and to write in ${root} (its npm packages go there). Run it with sudo: sudo npm ${process.argv[2] === 'bench' ? 'run bench' : (process.argv[2] ?? 'start')}`,
+      `Mayfly needs root, and write access to ${root} for its npm packages. Run it with sudo: sudo npm ${npmCommand}`,
     );
   }
 }
 
-/** Installs the npm packages unless they are there as the lock file says; of two at once one installs and the other waits. */
+/** Installs the npm packages unless they match the lock file. If two processes need them, one installs and the other waits. */
 async function ensurePackages() {
   if (isInstalled()) return;
-  refuseUnwritableCheckout();
+  refuseReadOnlyCheckout();
   mkdirSync(dirname(lockPath), { recursive: true });
-  // A kernel lock, held by the process that installs and gone with it.
+  // The kernel releases the lock when the installing process ends.
   const underLock = (...options) => ['--no-fork', ...options, lockPath, process.execPath, self, installCommand];
   const inherit = { cwd: root, stdio: 'inherit' };
-  let end = await ending(
-    spawn('flock', underLock('--nonblock', '--conflict-exit-code', `${busyCode}`), inherit),
+  let end = await waitForExit(
+    spawn('flock', underLock('--nonblock', '--conflict-exit-code', `${lockBusyCode}`), inherit),
     'flock',
   );
-  if (end.code === busyCode && !end.interrupted) {
+  if (end.code === lockBusyCode && !end.interrupted) {
     say('  npm packages: waiting for another set-up that is installing them');
-    end = await ending(spawn('flock', underLock('--timeout', `${waitSeconds}`), inherit), 'flock');
+    end = await waitForExit(spawn('flock', underLock('--timeout', `${lockWaitSeconds}`), inherit), 'flock');
   }
   if (end.code !== 0 || end.interrupted) process.exit(end.code || 1);
 }
 
-/** The part of it that runs under the lock. */
 async function installUnderLock() {
   if (isInstalled()) return;
-  // npm takes a package that was half unpacked when it was killed for a whole one: start from nothing then.
+  // npm does not notice a package that was only partly unpacked when it was killed, so an interrupted install starts over.
   if (existsSync(startedPath)) rmSync(modules, { recursive: true, force: true });
   writeFileSync(startedPath, `${process.pid}\n`);
   rmSync(stampPath, { force: true });
@@ -102,16 +110,16 @@ function isInstalled() {
   return existsSync(projectNode) && readText(stampPath).trim() === hashInputs();
 }
 
-/** Hash of the lock file and of every package.json of the project. */
+/** Hash of the lock file and of what every package.json of the project asks npm to install. */
 function hashInputs() {
   const packages = readdirSync(join(root, 'packages')).sort();
-  const paths = [
-    'package-lock.json',
-    'package.json',
-    ...packages.map((name) => join('packages', name, 'package.json')),
-  ];
   const hash = createHash('sha256').update(process.arch);
-  for (const path of paths) hash.update(`\0${path}\0${readText(join(root, path))}`);
+  hash.update(readText(join(root, 'package-lock.json')));
+  for (const path of ['package.json', ...packages.map((name) => join('packages', name, 'package.json'))]) {
+    const text = readText(join(root, path));
+    const fields = text === '' ? {} : JSON.parse(text);
+    hash.update(`\0${path}\0${JSON.stringify(installFields.map((name) => fields[name] ?? null))}`);
+  }
   return hash.digest('hex');
 }
 
@@ -123,53 +131,64 @@ async function install() {
   const startedMs = Date.now();
   const elapsed = () => `${Math.round((Date.now() - startedMs) / 1000)} s`;
   say('▸ npm packages …');
-  const heartbeat = setInterval(() => say(`▸ npm packages … ${elapsed()}`), heartbeatMs);
-  // Whatever npm is told around us, development packages and the Node.js of this machine's kind are needed.
+  const progress = setInterval(() => say(`▸ npm packages … ${elapsed()}`), progressMs);
+  // Development and optional packages are needed whatever the environment tells npm: the project's Node.js is one of them.
   const env = { ...process.env, NODE_ENV: 'development', npm_config_omit: '' };
-  // Not `npm ci`: it refuses a lock file that was made where packages for other systems cannot be had.
+  // `npm ci` would refuse a lock file that was written where packages for other platforms are not available.
   const what = ['install', '--no-save', '--include=dev', '--include=optional'];
   const args = [...what, '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
   const child = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const collect = (bytes) => {
-    if (output.length < keptOutput) output += bytes;
+    if (output.length < maxOutputCharacters) output += bytes;
   };
   child.stdout.on('data', collect);
   child.stderr.on('data', collect);
-  const end = await ending(child, 'npm');
-  clearInterval(heartbeat);
+  const end = await waitForExit(child, 'npm');
+  clearInterval(progress);
   if (end.interrupted) process.exit(end.code);
   if (end.code !== 0 || !existsSync(projectNode)) {
-    // npm says what is wrong first and explains its options after.
+    // npm prints the error first and explanations after it.
     say(output.trimEnd().split('\n').slice(0, shownLines).join('\n'));
-    const missing = end.code === 0 ? `It did not bring ${projectNode}.` : `npm install ended with code ${end.code}.`;
-    fail(`✗ npm packages … ${elapsed()}. ${missing} Check the network and npm's registry setting, then try again.`);
+    const reason =
+      end.code === 0 ? `npm install did not install ${projectNode}.` : `npm install failed with exit code ${end.code}.`;
+    fail(`✗ npm packages … ${elapsed()}. ${reason} Check the network and npm's registry setting, then try again.`);
   }
   say(`✓ npm packages … ${elapsed()}`);
 }
 
-/** Runs the set-up on the project's own Node.js and gives back its exit code. */
-async function handOver(args) {
+/** Runs set-up with the project's own Node.js and returns its exit code. */
+async function runSetup(args) {
   const flags = ['--disable-warning=ExperimentalWarning'];
   const env = { ...process.env, PATH: `${join(modules, '.bin')}:${process.env.PATH ?? ''}` };
   const main = join(root, 'packages', 'setup', 'src', 'main.ts');
   const child = spawn(projectNode, [...flags, main, ...args], { env, stdio: 'inherit' });
-  return (await ending(child, projectNode)).code;
+  return (await waitForExit(child, projectNode)).code;
 }
 
-/** How a child ended. Signals to us reach it once: a terminal's Ctrl-C gets there by itself, anything else is passed on. */
-function ending(child, name) {
+/**
+ * Waits for a child and forwards signals to it. It may get one more than once (a terminal signals the whole process group), which
+ * the service and set-up tolerate. npm forwards SIGINT and SIGTERM but not SIGHUP, so the end of npm counts as a SIGHUP.
+ */
+function waitForExit(child, name) {
   let interrupted = false;
-  const pass = (signal) => {
+  const forward = (signal) => {
     interrupted = true;
-    if (signal === 'SIGINT' && process.stdin.isTTY) return;
     child.kill(signal);
   };
-  process.on('SIGINT', pass).on('SIGTERM', pass).on('SIGHUP', pass);
+  const parent = process.ppid;
+  const checkParent = () => {
+    if (process.ppid === parent) return;
+    clearInterval(parentCheck);
+    forward('SIGHUP');
+  };
+  const parentCheck = process.env.npm_lifecycle_event ? setInterval(checkParent, parentCheckMs) : undefined;
+  process.on('SIGINT', forward).on('SIGTERM', forward).on('SIGHUP', forward);
   return new Promise((resolve) => {
     child.on('error', (error) => fail(`${name} could not be started: ${error.message}`));
     child.on('close', (code, signal) => {
-      process.off('SIGINT', pass).off('SIGTERM', pass).off('SIGHUP', pass);
+      clearInterval(parentCheck);
+      process.off('SIGINT', forward).off('SIGTERM', forward).off('SIGHUP', forward);
       resolve({ code: code ?? 128 + constants.signals[signal], interrupted });
     });
   });

@@ -1,14 +1,14 @@
-// Runs on the host and in sandboxes: nothing but Node.js is imported.
+// Runs on the host and in sandboxes, so it imports nothing but Node.js.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import type { ClientHttp2Session } from 'node:http2';
 import type { Writable } from 'node:stream';
 
-/** One request to its end: `down` bytes are asked for, `up` bytes are sent. */
+/** Performs one request: `down` bytes are requested, `up` bytes are sent. */
 export type Exchange = (down: number, up: number) => Promise<void>;
 
 const block = Buffer.alloc(65_536);
 
-const sendZeros = (into: Writable, count: number): void => {
+function sendZeros(into: Writable, count: number): void {
   for (let left = count; left > 0; left -= block.length) {
     const piece = left < block.length ? block.subarray(0, left) : block;
     if (!into.write(piece)) {
@@ -17,11 +17,11 @@ const sendZeros = (into: Writable, count: number): void => {
     }
   }
   into.end();
-};
+}
 
-/** Settles when all bytes that were asked for have come. */
-const receive = (body: NodeJS.ReadableStream, down: number): Promise<void> =>
-  new Promise((resolve, reject) => {
+/** Resolves when all requested bytes have arrived. */
+function receive(body: NodeJS.ReadableStream, down: number): Promise<void> {
+  return new Promise((resolve, reject) => {
     let received = 0;
     body.on('data', (piece: Buffer) => {
       received += piece.length;
@@ -29,11 +29,15 @@ const receive = (body: NodeJS.ReadableStream, down: number): Promise<void> =>
     body.on('end', () => (received === down ? resolve() : reject(new Error(`${received} bytes instead of ${down}`))));
     body.on('error', reject);
   });
+}
 
-/** Over HTTP/1.1, with whatever way to connect the agent in the options has. */
-export const http1Exchange =
-  (send: (options: RequestOptions) => ClientRequest, options: RequestOptions, host = 'localhost'): Exchange =>
-  async (down, up) => {
+/** Over HTTP/1.1, with the agent in the options. */
+export function http1Exchange(
+  send: (options: RequestOptions) => ClientRequest,
+  options: RequestOptions,
+  host = 'localhost',
+): Exchange {
+  return async (down, up) => {
     const headers = { host, ...(up > 0 && { 'content-length': up }) };
     const request = send({ ...options, headers, path: `/?count=${down}`, method: up > 0 ? 'POST' : 'GET' });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
@@ -44,11 +48,11 @@ export const http1Exchange =
     if (answer.statusCode !== 200) throw new Error(`the server answered ${answer.statusCode}`);
     await receive(answer, down);
   };
+}
 
 /** Over one HTTP/2 connection. */
-export const http2Exchange =
-  (session: ClientHttp2Session): Exchange =>
-  async (down, up) => {
+export function http2Exchange(session: ClientHttp2Session): Exchange {
+  return async (down, up) => {
     const headers = { ':path': `/?count=${down}`, ':method': up > 0 ? 'POST' : 'GET' };
     const stream = session.request(headers, { endStream: up === 0 });
     const received = receive(stream, down);
@@ -58,3 +62,4 @@ export const http2Exchange =
     });
     await received;
   };
+}

@@ -1,15 +1,15 @@
-// Runs on the host and in sandboxes: nothing but Node.js is imported.
+// Runs on the host and in sandboxes, so it imports nothing but Node.js.
 import type { Exchange } from './exchange.ts';
 
-/** What is measured: small requests, so many at once for so long, or one large body either way. */
+/** What is measured: concurrent small requests for some time, or one large body in either direction. */
 export type Load =
   | { readonly kind: 'requests'; readonly together: number; readonly durationMs: number }
   | { readonly kind: 'down' | 'up'; readonly bytes: number };
 
 const smallBytes = 5;
 
-/** How long one request takes under load, or the large one; in milliseconds. */
-export const measureLoad = async (exchange: Exchange, load: Load): Promise<number> => {
+/** How long a small request takes under load, or the large one takes, in milliseconds. */
+export async function measureLoad(exchange: Exchange, load: Load): Promise<number> {
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;
   if (load.kind === 'requests') {
@@ -25,4 +25,4 @@ export const measureLoad = async (exchange: Exchange, load: Load): Promise<numbe
   }
   await (load.kind === 'down' ? exchange(load.bytes, 0) : exchange(smallBytes, load.bytes));
   return elapsedMs();
-};
+}

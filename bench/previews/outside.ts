@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Load } from './load.ts';
 
-/** Somebody who visits a preview. */
+/** A client that visits a preview. */
 export interface Visitor {
   readonly url: string;
   /** The authority to trust, as PEM. */
@@ -11,9 +11,9 @@ export interface Visitor {
   readonly load: Load;
 }
 
-/** What a load takes through the gateway, in milliseconds. */
-export const visitFromOutside = async (visitor: Visitor): Promise<number> => {
+/** Measures a load through the gateway, in milliseconds. */
+export async function visitFromOutside(visitor: Visitor): Promise<number> {
   const worker = new Worker(new URL('outside-worker.ts', import.meta.url), { workerData: visitor });
   const [ms] = (await once(worker, 'message')) as [number];
   return ms;
-};
+}

@@ -1,10 +1,10 @@
-// What is visited in a sandbox. Usage: node server.ts <port>
+// The server in the sandbox. Usage: node server.ts <port>
 import { createServer, type ServerResponse } from 'node:http';
 
 const block = Buffer.alloc(65_536);
 
-/** Sends so many zeros, as fast as they are taken. */
-const send = (response: ServerResponse, count: number): void => {
+/** Sends `count` zero bytes as fast as the client reads them. */
+function send(response: ServerResponse, count: number): void {
   for (let left = count; left > 0; left -= block.length) {
     const piece = left < block.length ? block.subarray(0, left) : block;
     if (!response.write(piece)) {
@@ -13,7 +13,7 @@ const send = (response: ServerResponse, count: number): void => {
     }
   }
   response.end();
-};
+}
 
 createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://localhost');

@@ -6,7 +6,7 @@ import { type Load, measureLoad } from './load.ts';
 
 type Connected = (error: Error | null, tunnel?: Duplex) => void;
 
-/** Connections that are tunnels to a port of a machine. */
+/** An HTTP agent whose connections are tunnels to a port of a machine. */
 class ChannelAgent extends Agent {
   readonly #guest: GuestAgent;
   readonly #port: number;
@@ -25,7 +25,7 @@ class ChannelAgent extends Agent {
     );
   }
 
-  // A tunnel has none of what Node does to a socket that waits.
+  // A tunnel has none of the socket methods that Node calls on idle connections.
   override keepSocketAlive(): boolean {
     return true;
   }
@@ -35,12 +35,12 @@ class ChannelAgent extends Agent {
   }
 }
 
-/** What a load takes over the agent's channel, with neither service nor TLS, in milliseconds. */
-export const visitThroughChannel = async (guest: GuestAgent, port: number, load: Load): Promise<number> => {
+/** Measures a load over the agent's channel, without service and TLS, in milliseconds. */
+export async function visitThroughChannel(guest: GuestAgent, port: number, load: Load): Promise<number> {
   const agent = new ChannelAgent(guest, port);
   try {
     return await measureLoad(http1Exchange(request, { agent }), load);
   } finally {
     agent.destroy();
   }
-};
+}

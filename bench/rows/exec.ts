@@ -1,15 +1,15 @@
-import { inTurns, timed } from '../support/measure.ts';
-import type { Stage } from '../support/stage.ts';
+import type { BenchHost } from '../support/bench-host.ts';
+import { alternate, timed } from '../support/measure.ts';
 import type { Row } from '../support/table.ts';
 
 const rounds = 60;
 const attachMs = 60_000;
 
-/** Running `true` through the API against sending it straight to an agent, both warm. */
-export const execRows = async (stage: Stage): Promise<Row[]> => {
-  const { id } = (await stage.call('POST', '/sandboxes', 201)) as { id: string };
-  const machine = await stage.driver.launch({ id: 'straight', size: 'small' });
-  const agent = await stage.connector.attach(machine, attachMs);
+/** Running `true` through the API, compared with sending it directly to an agent, both warm. */
+export async function execRows(bench: BenchHost): Promise<Row[]> {
+  const { id } = (await bench.call('POST', '/sandboxes', 201)) as { id: string };
+  const machine = await bench.driver.launch({ id: 'straight', size: 'small' });
+  const agent = await bench.connector.attach(machine, attachMs);
   let straightRuns = 0;
   const straight = async (): Promise<number> => {
     straightRuns += 1;
@@ -20,14 +20,14 @@ export const execRows = async (stage: Stage): Promise<Row[]> => {
     return ms;
   };
   const throughApi = async (): Promise<number> =>
-    (await timed(() => stage.call('POST', `/sandboxes/${id}/exec`, 200, { command: 'true' }))).ms;
+    (await timed(() => bench.call('POST', `/sandboxes/${id}/exec`, 200, { command: 'true' }))).ms;
   try {
-    await inTurns(5, throughApi, straight);
-    const medians = await inTurns(rounds, throughApi, straight);
-    return [{ name: 'exec true', yardstick: 'straight to the agent', aim: 1.3, ...medians }];
+    await alternate(5, throughApi, straight);
+    const medians = await alternate(rounds, throughApi, straight);
+    return [{ name: 'exec true', baseline: 'directly to the agent', target: 1.3, ...medians }];
   } finally {
     agent.close();
     await machine.destroy();
-    await stage.call('DELETE', `/sandboxes/${id}`, 200);
+    await bench.call('DELETE', `/sandboxes/${id}`, 200);
   }
-};
+}

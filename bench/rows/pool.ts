@@ -1,42 +1,43 @@
-import { inTurns, timed } from '../support/measure.ts';
-import type { Stage } from '../support/stage.ts';
+import type { BenchHost } from '../support/bench-host.ts';
+import { alternate, timed } from '../support/measure.ts';
 import type { Row } from '../support/table.ts';
-import { restoreBare } from './restore-bare.ts';
+import { restoreWithoutService } from './restore-without-service.ts';
 
 const rounds = 9;
 const together = 20;
-const yardstick = 'bare restore to first answer';
+const baseline = 'bare restore to first answer';
 
-const create = async (stage: Stage): Promise<string> =>
-  ((await stage.call('POST', '/sandboxes', 201)) as { id: string }).id;
+async function create(bench: BenchHost): Promise<string> {
+  return ((await bench.call('POST', '/sandboxes', 201)) as { id: string }).id;
+}
 
-const createAndEcho = async (stage: Stage): Promise<string> => {
-  const id = await create(stage);
-  await stage.call('POST', `/sandboxes/${id}/exec`, 200, { command: 'echo hello' });
+async function createAndEcho(bench: BenchHost): Promise<string> {
+  const id = await create(bench);
+  await bench.call('POST', `/sandboxes/${id}/exec`, 200, { command: 'echo hello' });
   return id;
-};
+}
 
-/** Does it once the pool is full and deletes what it made; how long it took. */
-const claimed = async (stage: Stage, work: () => Promise<string>): Promise<number> => {
-  await stage.poolFull();
+/** Times the work once the pool is full, then deletes the sandbox it created. */
+async function claimed(bench: BenchHost, work: () => Promise<string>): Promise<number> {
+  await bench.waitForPool();
   const { ms, result } = await timed(work);
-  await stage.call('DELETE', `/sandboxes/${result}`, 200);
-  await stage.poolFull();
+  await bench.call('DELETE', `/sandboxes/${result}`, 200);
+  await bench.waitForPool();
   return ms;
-};
+}
 
-/** Creates that claim a machine from the pool, alone and with a first command, and twenty of them at once. */
-export const poolRows = async (stage: Stage): Promise<Row[]> => {
-  const bare = () => restoreBare(stage, 'small');
-  const claim = await inTurns(rounds, () => claimed(stage, () => create(stage)), bare);
-  const echo = await inTurns(rounds, () => claimed(stage, () => createAndEcho(stage)), bare);
-  await stage.poolFull();
-  const { ms, result } = await timed(() => Promise.all(Array.from({ length: together }, () => createAndEcho(stage))));
-  await Promise.all(result.map((id) => stage.call('DELETE', `/sandboxes/${id}`, 200)));
-  const each = { measuredMs: ms / together, yardstickMs: echo.yardstickMs };
+/** Creates that claim a machine from the pool: alone, with a first command, and twenty at once. */
+export async function poolRows(bench: BenchHost): Promise<Row[]> {
+  const bare = () => restoreWithoutService(bench, 'small');
+  const claim = await alternate(rounds, () => claimed(bench, () => create(bench)), bare);
+  const echo = await alternate(rounds, () => claimed(bench, () => createAndEcho(bench)), bare);
+  await bench.waitForPool();
+  const { ms, result } = await timed(() => Promise.all(Array.from({ length: together }, () => createAndEcho(bench))));
+  await Promise.all(result.map((id) => bench.call('DELETE', `/sandboxes/${id}`, 200)));
+  const each = { measuredMs: ms / together, baselineMs: echo.baselineMs };
   return [
-    { name: 'create from the pool', yardstick, aim: 0.25, ...claim },
-    { name: 'create from the pool → echo', yardstick, ...echo },
-    { name: `create → echo, ${together} at once, per sandbox`, yardstick, ...each },
+    { name: 'create from the pool', baseline, target: 0.25, ...claim },
+    { name: 'create from the pool → echo', baseline, ...echo },
+    { name: `create → echo, ${together} at once, per sandbox`, baseline, ...each },
   ];
-};
+}

@@ -4,8 +4,8 @@ import type { GuestAgent } from '#server/core/ports/guest-agent.ts';
 import type { Load } from '../previews/load.ts';
 import { visitFromOutside } from '../previews/outside.ts';
 import { visitThroughChannel } from '../previews/through-channel.ts';
-import { allInTurns } from '../support/measure.ts';
-import type { Stage } from '../support/stage.ts';
+import type { BenchHost } from '../support/bench-host.ts';
+import { alternateAll } from '../support/measure.ts';
 import type { Row } from '../support/table.ts';
 
 const rounds = 3;
@@ -19,11 +19,11 @@ const warmUp: Load = { ...requests, durationMs: 1_500 };
 const largeBytes = 100 * 1000 ** 2;
 
 /** A preview of a server in a sandbox of the service. */
-const openSandbox = async (stage: Stage) => {
-  const { id } = (await stage.call('POST', '/sandboxes', 201)) as { id: string };
+async function openSandbox(bench: BenchHost) {
+  const { id } = (await bench.call('POST', '/sandboxes', 201)) as { id: string };
   const inside = async (command: string): Promise<string> => {
     const body = { command, timeout_ms: 300_000 };
-    const { exit_code, stdout, stderr } = (await stage.call('POST', `/sandboxes/${id}/exec`, 200, body)) as {
+    const { exit_code, stdout, stderr } = (await bench.call('POST', `/sandboxes/${id}/exec`, 200, body)) as {
       readonly exit_code: number;
       readonly stdout: string;
       readonly stderr: string;
@@ -33,29 +33,29 @@ const openSandbox = async (stage: Stage) => {
   };
   for (const path of files) {
     const content = await readFile(join(folder, path), 'utf8');
-    await stage.call('PUT', `/sandboxes/${id}/files`, 201, { path, content });
+    await bench.call('PUT', `/sandboxes/${id}/files`, 201, { path, content });
   }
   await inside(serve);
-  const { url } = (await stage.call('POST', `/sandboxes/${id}/ports`, 201, { port })) as { url: string };
+  const { url } = (await bench.call('POST', `/sandboxes/${id}/ports`, 201, { port })) as { url: string };
   return { id, url, inside };
-};
+}
 
 /** The same server in a machine without a service. */
-const serveStraight = async (agent: GuestAgent): Promise<void> => {
+async function serveDirectly(agent: GuestAgent): Promise<void> {
   for (const path of files) await agent.writeFile(path, await readFile(join(folder, path)), 1024 ** 2);
   const request = { command: serve, cwd: '/workspace', env: {}, timeoutMs: 60_000, captureBytes: 1024 };
   const { exitCode } = await agent.execute({ id: 'exec_serve', ...request });
   if (exitCode !== 0) throw new Error('the server did not start');
-};
+}
 
-/** Visits through the gateway against the same from inside the sandbox, and against the bare channel to the agent. */
-export const previewRows = async (stage: Stage): Promise<Row[]> => {
-  const ca = await readFile(stage.previewRootFile, 'utf8');
-  const { id, url, inside } = await openSandbox(stage);
-  const machine = await stage.driver.launch({ id: 'channel', size: 'small' });
-  const agent = await stage.connector.attach(machine, attachMs);
+/** Requests through the gateway, compared with the same requests inside the sandbox and over the bare channel to the agent. */
+export async function previewRows(bench: BenchHost): Promise<Row[]> {
+  const ca = await readFile(bench.previewRootFile, 'utf8');
+  const { id, url, inside } = await openSandbox(bench);
+  const machine = await bench.driver.launch({ id: 'channel', size: 'small' });
+  const agent = await bench.connector.attach(machine, attachMs);
   const measure = async (name: string, load: Load): Promise<Row[]> => {
-    const medians = await allInTurns(rounds, {
+    const medians = await alternateAll(rounds, {
       inside: async () => Number(await inside(`node inside.ts ${port} '${JSON.stringify(load)}'`)),
       channel: () => visitThroughChannel(agent, port, load),
       http1: () => visitFromOutside({ url, ca, protocol: 'HTTP/1.1', load }),
@@ -65,13 +65,13 @@ export const previewRows = async (stage: Stage): Promise<Row[]> => {
       (['inside', 'channel'] as const).map((other) => ({
         name: `preview: ${name}, ${key === 'http1' ? 'HTTP/1.1' : 'HTTP/2'}`,
         measuredMs: medians[key],
-        yardstick: other === 'inside' ? 'inside, to localhost' : 'over the bare channel',
-        yardstickMs: medians[other],
+        baseline: other === 'inside' ? 'inside, to localhost' : 'over the bare channel',
+        baselineMs: medians[other],
       })),
     );
   };
   try {
-    await serveStraight(agent);
+    await serveDirectly(agent);
     await visitThroughChannel(agent, port, warmUp);
     await visitFromOutside({ url, ca, protocol: 'HTTP/1.1', load: warmUp });
     return [
@@ -82,6 +82,6 @@ export const previewRows = async (stage: Stage): Promise<Row[]> => {
   } finally {
     agent.close();
     await machine.destroy();
-    await stage.call('DELETE', `/sandboxes/${id}`, 200);
+    await bench.call('DELETE', `/sandboxes/${id}`, 200);
   }
-};
+}

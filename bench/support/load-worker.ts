@@ -1,4 +1,4 @@
-// Sends one request over and over on several connections, in a thread of its own so that it does not share the server's event loop.
+// Repeats one request on several connections, in a separate thread so that it does not share the server's event loop.
 import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { LoadOrder } from './load.ts';
@@ -8,9 +8,9 @@ const endOfHead = Buffer.from('\r\n\r\n');
 let answered = 0;
 let refused: string | undefined;
 
-/** Asks again as soon as an answer is complete. Answers carry a Content-Length. */
-const keepAsking = (untilMs: number): Promise<void> =>
-  new Promise((resolve, reject) => {
+/** Sends the next request as soon as a response is complete. Responses carry a Content-Length. */
+function repeatRequest(untilMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     let held = Buffer.alloc(0);
     let needed = 0;
@@ -35,7 +35,8 @@ const keepAsking = (untilMs: number): Promise<void> =>
       else socket.end();
     });
   });
+}
 
 const startedMs = performance.now();
-await Promise.all(Array.from({ length: connections }, () => keepAsking(startedMs + durationMs)));
+await Promise.all(Array.from({ length: connections }, () => repeatRequest(startedMs + durationMs)));
 parentPort?.postMessage({ answered, refused, elapsedMs: performance.now() - startedMs });

@@ -3,22 +3,22 @@ import { runInNewContext } from 'node:vm';
 
 const sampleMs = 5;
 
-/** What a process held more at its worst moment than before, in MiB. */
+/** How much more memory a process held at its peak than before, in MiB. */
 export interface Growth {
   /** In buffers. */
   readonly buffersMib: number;
-  /** As the kernel sees it; memory that was held before and given up is not counted. */
+  /** As the kernel reports it; memory that was held before and reused is not counted. */
   readonly residentMib: number;
 }
 
-/** Collects garbage, so that what is measured afterwards is not somebody else's. */
-const collectGarbage = (): void => {
+/** Collects garbage, so that earlier work does not affect the measurement. */
+function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
-};
+}
 
-/** How this process's memory grows while something happens. Rough: garbage counts, too. */
-export const peakGrowth = async (work: () => Promise<unknown>): Promise<Growth> => {
+/** Measures how this process's memory grows during the work. Approximate: garbage counts too. */
+export async function peakGrowth(work: () => Promise<unknown>): Promise<Growth> {
   collectGarbage();
   const before = process.memoryUsage();
   const peak = { ...before };
@@ -36,4 +36,4 @@ export const peakGrowth = async (work: () => Promise<unknown>): Promise<Growth> 
   sample();
   const mib = 1024 ** 2;
   return { buffersMib: (peak.arrayBuffers - before.arrayBuffers) / mib, residentMib: (peak.rss - before.rss) / mib };
-};
+}

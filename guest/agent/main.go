@@ -1,4 +1,4 @@
-// The guest side of Mayfly in one program: the initramfs stage, init (PID 1) and the agent that answers the host.
+// The guest side of Mayfly in one program: the initramfs stage, init (PID 1) and the agent that serves the host.
 package main
 
 import (
@@ -19,22 +19,22 @@ func main() {
 	if len(os.Args) > 1 {
 		role = os.Args[1]
 	}
-	first := os.Getpid() == 1
+	isPID1 := os.Getpid() == 1
 	switch {
-	case first && role != "init" && initramfs.Present():
+	case isPID1 && role != "init" && initramfs.Present():
 		err := initramfs.Run()
 		console.Redirect()
 		console.Fatal("cannot start the machine", "error", err)
 		power.Off()
-	case first && role == "init":
+	case isPID1 && role == "init":
 		console.Redirect()
 		initsys.Run()
 	case role == "agent":
 		err := agent.Run(version)
-		console.Log("agent cannot go on", "error", err)
+		console.Log("agent failed", "error", err)
 		os.Exit(1)
 	default:
-		os.Stderr.WriteString("mayfly agent " + version + ": runs as /init of an initramfs, as PID 1 (init) or under it (agent)\n")
+		os.Stderr.WriteString("mayfly agent " + version + ": runs as /init of an initramfs, as PID 1 (init) or as its child (agent)\n")
 		os.Exit(2)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// firstOwnFd is above every descriptor that the program gets, so that nothing the jail opens is in the way.
+// firstOwnFd is above every descriptor that the program inherits, so that descriptors of the jail never collide with them.
 const firstOwnFd = 64
 
 const (
@@ -14,7 +14,7 @@ const (
 	fDupfdCloexec     = 1030
 )
 
-// openListeners makes the unix sockets and puts each on its descriptor. The program can neither replace nor remove them.
+// openListeners opens the unix sockets on their descriptors. The program can neither replace nor remove them.
 func openListeners(s *spec) error {
 	for _, l := range s.Listen {
 		if err := openListener(l); err != nil {
@@ -29,7 +29,7 @@ func openListener(l listener) error {
 	if err != nil {
 		return err
 	}
-	// The number may be the one that another listener is to have.
+	// The low number may be reserved for another listener.
 	fd, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(low), fDupfdCloexec, firstOwnFd)
 	syscall.Close(low)
 	if errno != 0 {
@@ -43,15 +43,15 @@ func openListener(l listener) error {
 		return err
 	}
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(l.Fd), syscall.F_GETFD, 0); errno != syscall.EBADF {
-		return fmt.Errorf("descriptor %d is open already", l.Fd)
+		return fmt.Errorf("descriptor %d is already open", l.Fd)
 	}
 	return syscall.Dup3(int(fd), l.Fd, 0)
 }
 
-// closeOthers marks every descriptor above 2 that the program is not to have; starting it closes them.
+// closeOthers marks every other descriptor above 2 to be closed by exec.
 func closeOthers(s *spec) error {
 	first := 3
-	for _, fd := range append(s.keptFds(), math.MaxInt32) {
+	for _, fd := range append(s.listenFds(), math.MaxInt32) {
 		if fd > first {
 			if _, _, errno := syscall.RawSyscall(sysCloseRange, uintptr(first), uintptr(fd-1), closeRangeCloexec); errno != 0 {
 				return errno

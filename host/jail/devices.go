@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// devices are all that may be in a jail. The program owns those that only it is to open.
+// devices are the only ones that a jail may contain. Owned ones can be opened by the program alone.
 var devices = map[string]struct{ owned bool }{
 	"null":    {},
 	"zero":    {},
@@ -17,7 +17,7 @@ var devices = map[string]struct{ owned bool }{
 	"net/tun": {owned: true},
 }
 
-// makeDevices makes nodes like the host's own in a /dev of the jail, whatever rights the host's have.
+// makeDevices creates the device nodes in the jail's own /dev, regardless of the permissions of the host's nodes.
 func makeDevices(s *spec) error {
 	dev := staging + "/dev"
 	if err := os.Mkdir(dev, 0o755); err != nil {
@@ -29,7 +29,7 @@ func makeDevices(s *spec) error {
 	for _, name := range s.Devices {
 		kind, known := devices[name]
 		if !known {
-			return fmt.Errorf("device %q may not be in a jail", name)
+			return fmt.Errorf("device %q is not allowed in a jail", name)
 		}
 		if err := makeNode(dev, name, kind.owned, s); err != nil {
 			return fmt.Errorf("device %s: %w", name, err)

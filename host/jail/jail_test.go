@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The test program is the jail itself when it is started with this in its environment.
+// The test binary acts as the jail when this variable is in its environment.
 const asJail = "MAYFLY_TEST_AS_JAIL"
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 const testUID = 2_100_008
 
-// jail is a specification with what small programs of the host need.
+// jail returns a specification with what small programs of the host need.
 func jail(t *testing.T, program string, argv ...string) spec {
 	if os.Getuid() != 0 {
 		t.Skip("only root can build a jail")
@@ -42,7 +42,7 @@ func command(t *testing.T, s spec) *exec.Cmd {
 	return cmd
 }
 
-// run starts the program of a jail and returns what it wrote and how it ended.
+// run runs the program of a jail and returns its output and exit code.
 func run(t *testing.T, s spec) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := command(t, s)
@@ -56,7 +56,7 @@ func run(t *testing.T, s spec) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// sh runs a shell script in the jail; only what the shell itself can do is there.
+// sh runs a shell script in the jail, where only the shell's built-in commands exist.
 func sh(t *testing.T, script string, change func(*spec)) string {
 	t.Helper()
 	s := jail(t, "/usr/bin/sh", "-c", script)
@@ -70,10 +70,10 @@ func sh(t *testing.T, script string, change func(*spec)) string {
 	return strings.TrimSpace(stdout)
 }
 
-// proc is a program that runs in a jail until the test ends, seen from outside.
+// proc is the /proc folder of a program that runs in a jail until the test ends.
 type proc string
 
-// start runs cat in a jail and returns once cat itself is running.
+// start runs cat in a jail and returns once cat is running.
 func start(t *testing.T, change func(*spec)) proc {
 	t.Helper()
 	s := jail(t, "/usr/bin/cat")
@@ -109,7 +109,7 @@ func (p proc) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// status is one field of /proc/PID/status with its values separated by one space.
+// status returns one field of /proc/PID/status with its values separated by single spaces.
 func (p proc) status(t *testing.T, field string) string {
 	t.Helper()
 	for line := range strings.Lines(p.read(t, "status")) {

@@ -1,5 +1,5 @@
-// Command mayfly-jail puts itself into a jail and becomes another program there: same process id, no right left.
-// It is started as root with one argument: a JSON document, or @ and the path of a file that holds one.
+// Command mayfly-jail enters a jail and becomes another program there, with the same process id and without any privileges.
+// It is started as root with one argument, a JSON document.
 package main
 
 import (
@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// exitCode says that the program was never started; QEMU itself never ends with it.
+// exitCode means that the program was not started. QEMU itself never exits with it.
 const exitCode = 111
 
-// Namespaces, rights and the working directory belong to a thread: everything happens on the first one.
+// Namespaces, privileges and the working directory belong to a thread, so everything happens on the first one.
 func init() { runtime.LockOSThread() }
 
 func main() {
@@ -24,13 +24,13 @@ func main() {
 	}
 }
 
-// step is one part of building the jail; its name is what an error begins with.
+// step is one part of building the jail. Errors begin with its name.
 type step struct {
 	name string
 	do   func(*spec) error
 }
 
-// steps are in the only order that works: what needs the host's files first, what needs root's rights before they go.
+// steps are ordered by what they need: the host's files first, then root's privileges.
 var steps = []step{
 	{"join the cgroups", joinCgroups},
 	{"set the limits", setLimits},
@@ -38,11 +38,11 @@ var steps = []step{
 	{"leave the host's namespaces", leaveNamespaces},
 	{"build the root", buildRoot},
 	{"enter the root", enterRoot},
-	{"give up all rights", dropRights},
+	{"drop all privileges", dropPrivileges},
 	{"close other files", closeOthers},
 }
 
-// enter builds the jail and does not return when the program is started.
+// enter builds the jail and starts the program. It returns only on failure.
 func enter(arguments []string) error {
 	s, err := readSpec(arguments)
 	if err != nil {

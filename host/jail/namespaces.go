@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// leaveNamespaces gives the program its own mounts, System V objects and host name, and the network it is to have.
+// leaveNamespaces gives the program its own mounts, System V objects and host name, and the network of the specification.
 func leaveNamespaces(s *spec) error {
 	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 	switch s.Network {

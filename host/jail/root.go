@@ -9,22 +9,22 @@ import (
 	"syscall"
 )
 
-// staging is where the new root is mounted while it is built: a folder that every host has and no jail may bind.
+// staging is where the new root is built. Every host has this folder, and no jail may bind it.
 const staging = "/sys"
 
-// rootOptions bound the file system that holds the jail's folders and device nodes; no file in it has content.
+// rootOptions limit the file system of the jail's folders and device nodes. No file in it has content.
 const rootOptions = "mode=0755,size=64k,nr_inodes=256"
 
-const harmless = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
+const restricted = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
 
-// buildRoot mounts a new root with only the binds and devices of the specification. The host's mounts do not change.
+// buildRoot mounts a new root that contains only the binds and devices of the specification. The host's mounts do not change.
 func buildRoot(s *spec) error {
 	syscall.Umask(0o022)
 	defer syscall.Umask(0o077)
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	if err := syscall.Mount("mayfly", staging, "tmpfs", harmless, rootOptions); err != nil {
+	if err := syscall.Mount("mayfly", staging, "tmpfs", restricted, rootOptions); err != nil {
 		return fmt.Errorf("mount a root: %w", err)
 	}
 	for _, b := range s.Binds {
@@ -38,7 +38,7 @@ func buildRoot(s *spec) error {
 	return makeDevices(s)
 }
 
-// showBind mounts a file or folder of the host at its own path under the new root, without what is mounted inside it.
+// showBind mounts a file or folder of the host at the same path in the new root, without the mounts inside it.
 func showBind(b bind) error {
 	var info syscall.Stat_t
 	if err := syscall.Stat(b.Path, &info); err != nil {
@@ -57,11 +57,11 @@ func showBind(b bind) error {
 func bindFlags(mode string) uintptr {
 	switch mode {
 	case "rw":
-		return harmless
+		return restricted
 	case "exec":
 		return syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV
 	default:
-		return syscall.MS_RDONLY | harmless
+		return syscall.MS_RDONLY | restricted
 	}
 }
 
@@ -78,7 +78,7 @@ func makeTarget(target string, isFolder bool) error {
 	return nil
 }
 
-// copyLinks gives the root the top-level links of a host whose system files are all in /usr.
+// copyLinks copies the top-level links of a host that keeps all system files in /usr.
 func copyLinks() error {
 	for _, name := range []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
 		to, err := os.Readlink(name)
@@ -92,9 +92,9 @@ func copyLinks() error {
 	return nil
 }
 
-// enterRoot makes the new root the only one and closes it to writes.
+// enterRoot makes the new root read-only and switches to it for good.
 func enterRoot(*spec) error {
-	if err := syscall.Mount("", staging, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY|harmless, ""); err != nil {
+	if err := syscall.Mount("", staging, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY|restricted, ""); err != nil {
 		return fmt.Errorf("make it read-only: %w", err)
 	}
 	if err := syscall.Chdir(staging); err != nil {

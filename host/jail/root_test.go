@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// folder makes a folder with one file in it, both the jailed program's own.
+// folder creates a folder with one file, both owned by the jailed program.
 func folder(t *testing.T) string {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -23,7 +23,7 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-func TestOnlyTheBindsAreThere(t *testing.T) {
+func TestOnlyBindsAreVisible(t *testing.T) {
 	mine, other := folder(t), folder(t)
 	script := "echo /*; echo /dev/* /dev/net/*; echo " + filepath.Dir(mine) + "/*; cat=$(command -v cat); echo [$cat]; pwd; " +
 		"[ -e " + other + " ] || echo hidden; (: >/new) 2>/dev/null || echo closed"
@@ -43,7 +43,7 @@ func TestOnlyTheBindsAreThere(t *testing.T) {
 	}
 }
 
-func TestMountsAreClosed(t *testing.T) {
+func TestMountsAreRestricted(t *testing.T) {
 	mine, template := folder(t), folder(t)
 	p := start(t, func(s *spec) {
 		s.Binds = append(s.Binds, bind{Path: mine, Mode: "rw"}, bind{Path: template + "/file", Mode: "ro"})
@@ -72,7 +72,7 @@ func TestMountsAreClosed(t *testing.T) {
 	}
 }
 
-func TestOnlyItsOwnFilesAreWritten(t *testing.T) {
+func TestOnlyWritableBindsCanBeWritten(t *testing.T) {
 	mine, template := folder(t), folder(t)
 	if err := os.Chmod(template+"/file", 0o666); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestOnlyItsOwnFilesAreWritten(t *testing.T) {
 	}
 }
 
-func TestABindInsideAnotherKeepsItsOwnMode(t *testing.T) {
+func TestNestedBindsKeepTheirModes(t *testing.T) {
 	outer := folder(t)
 	if err := os.Chmod(outer+"/file", 0o666); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestABindInsideAnotherKeepsItsOwnMode(t *testing.T) {
 	})
 }
 
-func TestNothingIsRunFromItsOwnFolder(t *testing.T) {
+func TestNothingCanBeRunFromAWritableBind(t *testing.T) {
 	mine := folder(t)
 	program, err := os.ReadFile("/usr/bin/true")
 	if err != nil {
@@ -110,7 +110,7 @@ func TestNothingIsRunFromItsOwnFolder(t *testing.T) {
 	sh(t, mine+"/true 2>/dev/null; [ $? = 126 ]", func(s *spec) { s.Binds = append(s.Binds, bind{Path: mine, Mode: "rw"}) })
 }
 
-func TestTheHostsMountsStay(t *testing.T) {
+func TestTheHostsMountsDoNotChange(t *testing.T) {
 	before, _ := os.ReadFile("/proc/self/mountinfo")
 	start(t, nil)
 	if after, _ := os.ReadFile("/proc/self/mountinfo"); string(after) != string(before) {
@@ -118,10 +118,10 @@ func TestTheHostsMountsStay(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestErrorsNameTheStepAndTheCause(t *testing.T) {
 	for want, change := range map[string]func(*spec){
 		"build the root: bind /nowhere: no such file or directory": func(s *spec) { s.Binds = append(s.Binds, bind{Path: "/nowhere", Mode: "ro"}) },
-		"build the root: device \"mem\" may not be in a jail":      func(s *spec) { s.Devices = []string{"mem"} },
+		"build the root: device \"mem\" is not allowed in a jail":  func(s *spec) { s.Devices = []string{"mem"} },
 		"set the limits: unknown limit \"stack\"":                  func(s *spec) { s.Rlimits = map[string]uint64{"stack": 1} },
 		"join the cgroups: /nowhere: no such file":                 func(s *spec) { s.CgroupProcs = []string{"/nowhere"} },
 		"leave the host's namespaces: network /nowhere: no such":   func(s *spec) { s.Network = "/nowhere" },

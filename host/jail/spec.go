@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,29 +9,27 @@ import (
 	"strings"
 )
 
-// spec says what the jail of one program is; packages/server/src/machines/qemu/jail/spec.ts writes it.
+// spec describes the jail of one program. packages/server/src/machines/qemu/jail/spec.ts writes it.
 type spec struct {
-	// UID and GID are the program's own, never 0.
+	// UID and GID are those the program runs under; never 0.
 	UID uint32 `json:"uid"`
 	GID uint32 `json:"gid"`
 	// CgroupProcs are the cgroup.procs files of the groups to join.
 	CgroupProcs []string `json:"cgroupProcs"`
 	// Network is "none" (an empty namespace), "host", or the path of a network namespace.
 	Network string `json:"network"`
-	// Listen are unix sockets, root's alone, that the program gets as listening descriptors.
+	// Listen are unix sockets that only root can connect to. The program inherits them as listening descriptors.
 	Listen []listener `json:"listen"`
-	// Binds are all that the program sees of the host's files.
+	// Binds are the only files of the host that the program sees.
 	Binds []bind `json:"binds"`
 	// Devices are names under /dev that exist in the jail.
 	Devices []string `json:"devices"`
 	// Rlimits are soft and hard limits by name; see limits.go.
 	Rlimits map[string]uint64 `json:"rlimits"`
-	// KeepFds are inherited descriptors above 2 that stay open, besides those of Listen.
-	KeepFds []int `json:"keepFds"`
-	// Program is started with Argv after its own path.
+	// Program is started with its own path followed by Argv.
 	Program string   `json:"program"`
 	Argv    []string `json:"argv"`
-	// Env is the program's whole environment; nothing is inherited.
+	// Env is the whole environment; nothing is inherited.
 	Env map[string]string `json:"env"`
 }
 
@@ -44,25 +41,18 @@ type listener struct {
 // bind shows one file or folder of the host at the same path in the jail.
 type bind struct {
 	Path string `json:"path"`
-	// Mode is "ro", "rw", or "exec": read-only, and programs and libraries in it may be run.
+	// Mode is "ro", "rw" or "exec". Exec is read-only and lets programs and libraries run.
 	Mode string `json:"mode"`
-	// Optional binds may be missing on the host.
+	// Optional binds are skipped when the host does not have them.
 	Optional bool `json:"optional"`
 }
 
-// readSpec takes the JSON document from the argument, or from the file it names.
+// readSpec parses the JSON document in the only argument.
 func readSpec(arguments []string) (*spec, error) {
 	if len(arguments) != 1 {
 		return nil, fmt.Errorf("one argument expected, not %d", len(arguments))
 	}
-	text := []byte(arguments[0])
-	if path, ok := strings.CutPrefix(arguments[0], "@"); ok {
-		var err error
-		if text, err = readFile(path); err != nil {
-			return nil, err
-		}
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder := json.NewDecoder(strings.NewReader(arguments[0]))
 	decoder.DisallowUnknownFields()
 	s := &spec{}
 	if err := decoder.Decode(s); err != nil {
@@ -71,10 +61,10 @@ func readSpec(arguments []string) (*spec, error) {
 	return s, s.check()
 }
 
-// check refuses what would be no jail, or one that cannot be built.
+// check rejects specifications that are unsafe or cannot be built.
 func (s *spec) check() error {
 	if s.UID == 0 || s.GID == 0 || s.UID == ^uint32(0) || s.GID == ^uint32(0) {
-		return errors.New("uid and gid must be those of nobody else, never root's")
+		return errors.New("uid and gid must not be root's")
 	}
 	if s.Network != "none" && s.Network != "host" && !isPlain(s.Network) {
 		return fmt.Errorf("network %q is neither none, host nor an absolute path", s.Network)
@@ -89,7 +79,7 @@ func (s *spec) check() error {
 			return fmt.Errorf("mode %q of %s", b.Mode, b.Path)
 		}
 		if top, _, _ := strings.Cut(b.Path[min(1, len(b.Path)):], "/"); slices.Contains([]string{"", "proc", "sys", "dev"}, top) {
-			return fmt.Errorf("%q may not be in a jail", b.Path)
+			return fmt.Errorf("%q is not allowed in a jail", b.Path)
 		}
 	}
 	for _, path := range paths {
@@ -100,10 +90,10 @@ func (s *spec) check() error {
 	return s.checkDescriptors()
 }
 
-// checkDescriptors refuses descriptor numbers that would overwrite another.
+// checkDescriptors rejects descriptor numbers that are reserved or used twice.
 func (s *spec) checkDescriptors() error {
 	seen := map[int]bool{}
-	for _, fd := range s.keptFds() {
+	for _, fd := range s.listenFds() {
 		if fd < 3 || fd >= firstOwnFd || seen[fd] {
 			return fmt.Errorf("descriptor %d is taken or not between 3 and %d", fd, firstOwnFd-1)
 		}
@@ -112,9 +102,9 @@ func (s *spec) checkDescriptors() error {
 	return nil
 }
 
-// keptFds are the descriptors above 2 that the program gets.
-func (s *spec) keptFds() []int {
-	fds := slices.Clone(s.KeepFds)
+// listenFds are the descriptors above 2 that the program inherits, in ascending order.
+func (s *spec) listenFds() []int {
+	fds := []int{}
 	for _, l := range s.Listen {
 		fds = append(fds, l.Fd)
 	}
@@ -122,7 +112,7 @@ func (s *spec) keptFds() []int {
 	return fds
 }
 
-// environment is Env as a program gets it.
+// environment returns Env in the form that exec expects.
 func (s *spec) environment() []string {
 	lines := []string{}
 	for name, value := range s.Env {

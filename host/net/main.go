@@ -1,5 +1,5 @@
-// mayfly-net answers the name lookups of machines. It listens inside their network namespaces, asks the host's resolvers and
-// opens what an allow-list of domains allows. The service owns it: it ends when its standard input does.
+// mayfly-net answers the name lookups of machines. It listens in their network namespaces, asks the host's resolvers and
+// opens the addresses of the names that an allow-list contains. It exits when the service closes its standard input.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	resolvConf := flag.String("resolv-conf", "/etc/resolv.conf", "which resolvers to ask")
+	resolvConf := flag.String("resolv-conf", "/etc/resolv.conf", "file that lists the host's resolvers")
 	flag.Parse()
 	if err := control.New(upstream.NewServers(*resolvConf)).Serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "mayfly-net:", err)

@@ -1,41 +1,42 @@
-import type { answerChecker } from '@mayfly/contract/testing';
-import { findProblems } from '../support/conformance/check-answer.ts';
-import type { Incoming } from '../support/conformance/exchange.ts';
-import { type FuzzRequest, mayStayUnanswered } from './fuzz-request.ts';
+import type { responseChecker } from '@mayfly/contract/testing';
+import { findProblems } from '../support/conformance/check-response.ts';
+import type { HttpResponse } from '../support/conformance/http-client.ts';
+import { type FuzzRequest, mayGetNoResponse } from './fuzz-request.ts';
 
-/** Everything that is wrong with the answer to a fuzzed request. */
-export const problemsOf = (
+/** Everything that is wrong with the response to a fuzz request. */
+export function findFuzzProblems(
   request: FuzzRequest,
-  answer: Incoming | undefined,
-  checkPublished: ReturnType<typeof answerChecker>,
-): string[] => {
-  if (answer === undefined) return mayStayUnanswered(request) ? [] : ['closed without an answer'];
-  const { status, headers, text } = answer;
-  // Garbage is answered as an unknown path would be: with an error, whatever was understood of it.
+  response: HttpResponse | undefined,
+  checkPublished: ReturnType<typeof responseChecker>,
+): string[] {
+  if (response === undefined) return mayGetNoResponse(request) ? [] : ['closed without a response'];
+  const { status, headers, text } = response;
+  // Garbage gets the errors of an unknown path.
   const [method, path] = request.kind === 'garbage' ? ['GET', '/unknown'] : [request.method, request.target];
-  const isOutside = request.bytes !== undefined && !Buffer.from(request.bytes).includes('/v1/');
+  // Only responses under the version prefix have rate-limit headers.
+  const isUnversioned = request.bytes !== undefined && !Buffer.from(request.bytes).includes('/v1/');
   const problems = findProblems({ method, path, status, headers, text }).filter(
-    (problem) => !(isOutside && problem.startsWith('ratelimit-')),
+    (problem) => !(isUnversioned && problem.startsWith('ratelimit-')),
   );
   if (request.kind === 'valid') {
     problems.push(...checkPublished({ method, path: `/v1${path}`, status, headers, body: text }));
-    // A directory without `recursive` is told from a file only by looking.
-    const refused = /"type":"(invalid_request|request_error)"/.test(text) && !text.includes('is a directory');
-    if (refused) problems.push('a valid request was refused for its form');
+    // Whether a path needs `recursive` depends on the file system, so a valid request may be refused for it.
+    const isRefused = /"type":"(invalid_request|request_error)"/.test(text) && !text.includes('is a directory');
+    if (isRefused) problems.push('a valid request failed validation');
   }
   if (status >= 500 && !/"type":"(execution_failed|provisioning_failed|capacity_unavailable)"/.test(text)) {
-    problems.push('a failure of the service');
+    problems.push('the service failed');
   }
   return problems;
-};
+}
 
-/** A request so that it can be sent again: by its bytes. */
-export const replayable = (
+/** Describes a failure, with the bytes of the request to repeat it. */
+export function describeFailure(
   request: FuzzRequest,
   bytes: Buffer,
-  answer: Incoming | undefined,
+  response: HttpResponse | undefined,
   problems: readonly string[],
-): string => {
+): string {
   const shown =
     bytes.length > 6000
       ? `${bytes.subarray(0, 6000).toString('base64')}… (${bytes.length} bytes)`
@@ -43,7 +44,7 @@ export const replayable = (
   return [
     `${request.kind} ${request.operation}: ${request.method} ${request.target.slice(0, 300)}`,
     ...problems.map((problem) => `  ✗ ${problem}`),
-    `  answer: ${answer ? `${answer.status} ${answer.text.slice(0, 500)}` : 'none'}`,
+    `  response: ${response ? `${response.status} ${response.text.slice(0, 500)}` : 'none'}`,
     `  replay: base64 -d <<< ${shown} | nc HOST PORT`,
   ].join('\n');
-};
+}

@@ -1,77 +1,150 @@
 import type { OpenApiDocument } from '@mayfly/contract';
-import { answerChecker } from '@mayfly/contract/testing';
+import { responseChecker } from '@mayfly/contract/testing';
 import fc from 'fast-check';
-import { sendRaw } from '../support/conformance/raw.ts';
-import { problemsOf, replayable } from './check.ts';
+import type { HttpResponse } from '../support/conformance/http-client.ts';
+import { sendRawBytes } from '../support/conformance/raw-http.ts';
+import { describeFailure, findFuzzProblems } from './check.ts';
 import { type FuzzRequest, isMisframed, render } from './fuzz-request.ts';
 import { anyRequest } from './generate/requests.ts';
-import { Statistics } from './statistics.ts';
-import { World } from './world.ts';
 
 export interface FuzzOptions {
   readonly baseUrl: string;
   readonly key: string;
-  /** What the service publishes of itself. */
+  /** The OpenAPI document that the service publishes. */
   readonly document: OpenApiDocument;
-  /** Sandboxes that stay for as long as it takes. */
-  readonly live: readonly string[];
+  /** Sandboxes that exist during the whole run. */
+  readonly permanent: readonly string[];
   readonly seed: number;
   readonly count: number;
-  /** False ends it: the service is gone. */
-  readonly alive: () => boolean;
+  /** Whether the service is still running. The run ends when it is not. */
+  readonly isAlive: () => boolean;
 }
 
 export interface FuzzResult {
   readonly statistics: Statistics;
-  /** Each with what it takes to send it again. */
+  /** Descriptions with the bytes to repeat each request. */
   readonly failures: readonly string[];
 }
 
-const inFlight = 16;
-const batch = 250;
-const enoughFailures = 10;
-/** A create waits for its turn on a busy host; the specification tells clients to wait several minutes for one. */
+const concurrency = 16;
+const batchSize = 250;
+const maxFailures = 10;
+/** Creates may queue on a busy host; the specification tells clients to wait several minutes. */
 const deadlineMs: Readonly<Record<string, number>> = { createSandbox: 180_000, runCommand: 80_000 };
 const otherDeadlineMs = 30_000;
 
-/** Requests by the seed, made in batches as they are needed. */
-function* requests({ document, seed, count }: FuzzOptions): Generator<FuzzRequest> {
+/** Generates the requests of a seed, in batches. */
+function* generateRequests({ document, seed, count }: FuzzOptions): Generator<FuzzRequest> {
   const arbitrary = anyRequest(document);
-  for (let at = 0; at < count; at += batch) {
-    yield* fc.sample(arbitrary, { seed: seed + at, numRuns: Math.min(batch, count - at) });
+  for (let at = 0; at < count; at += batchSize) {
+    yield* fc.sample(arbitrary, { seed: seed + at, numRuns: Math.min(batchSize, count - at) });
   }
 }
 
-/** Sends generated requests, several at once, and checks every answer. */
-export const fuzz = async (options: FuzzOptions): Promise<FuzzResult> => {
-  const { baseUrl, key, document, live, alive } = options;
-  const checkPublished = answerChecker(document);
-  const world = new World(live);
+/** Sends generated requests concurrently and checks every response. */
+export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
+  const { baseUrl, key, document, permanent, isAlive } = options;
+  const checkPublished = responseChecker(document);
+  const ids = new KnownIds(permanent);
   const statistics = new Statistics();
   const failures: string[] = [];
-  const source = requests(options);
+  const requests = generateRequests(options);
 
   const send = async (request: FuzzRequest): Promise<void> => {
     const bytes = render(request, key);
     const startedMs = performance.now();
     const limitMs = deadlineMs[request.operation] ?? otherDeadlineMs;
     const halfClose = isMisframed(request);
-    const answer = await sendRaw(baseUrl, bytes, limitMs, { headOnly: request.method === 'HEAD', halfClose }).catch(
-      (error: Error) => error,
-    );
-    const got = answer instanceof Error ? undefined : answer;
-    const problems = answer instanceof Error ? [answer.message] : problemsOf(request, got, checkPublished);
-    statistics.count(request.operation, String(got?.status ?? 'closed'), performance.now() - startedMs);
-    if (got) world.learn(request, got);
-    if (problems.length > 0) failures.push(replayable(request, bytes, got, problems));
+    const result = await sendRawBytes(baseUrl, bytes, limitMs, {
+      headOnly: request.method === 'HEAD',
+      halfClose,
+    }).catch((error: Error) => error);
+    const response = result instanceof Error ? undefined : result;
+    const problems = result instanceof Error ? [result.message] : findFuzzProblems(request, response, checkPublished);
+    statistics.count(request.operation, String(response?.status ?? 'closed'), performance.now() - startedMs);
+    if (response) ids.record(request, response);
+    if (problems.length > 0) failures.push(describeFailure(request, bytes, response, problems));
   };
   const work = async (): Promise<void> => {
     for (;;) {
-      const next = source.next();
-      if (next.done || failures.length >= enoughFailures || !alive()) return;
-      await send(world.resolve(next.value));
+      const next = requests.next();
+      if (next.done || failures.length >= maxFailures || !isAlive()) return;
+      await send(ids.resolve(next.value));
     }
   };
-  await Promise.all(Array.from({ length: inFlight }, work));
+  await Promise.all(Array.from({ length: concurrency }, work));
   return { statistics, failures };
-};
+}
+
+/** The ids of sandboxes and executions that existed during the run. */
+class KnownIds {
+  /** Sandboxes that are never deleted. */
+  readonly #permanent: readonly string[];
+  /** Sandboxes that were created by generated requests and may be deleted. */
+  readonly #temporary: string[] = [];
+  readonly #deleted: string[] = ['sbx_unknown'];
+  readonly #executions: string[] = ['exec_unknown'];
+
+  constructor(permanent: readonly string[]) {
+    this.#permanent = permanent;
+  }
+
+  /** Replaces placeholders such as `@permanent3@`, `@temporary3@`, `@deleted3@` and `@execution3@` with ids. */
+  resolve(request: FuzzRequest): FuzzRequest {
+    const target = request.target.replaceAll(
+      /@(permanent|temporary|deleted|execution)(\d+)@/g,
+      (_, kind: string, at: string) => {
+        const ids = {
+          permanent: this.#permanent,
+          temporary: this.#temporary,
+          deleted: this.#deleted,
+          execution: this.#executions,
+        }[kind];
+        return ids?.[Number(at) % ids.length] ?? 'sbx_none';
+      },
+    );
+    return { ...request, target };
+  }
+
+  /** Records the ids in the response to a request. */
+  record({ method, target }: FuzzRequest, { status, text }: HttpResponse): void {
+    if (status >= 300) return;
+    const id = /"id":"([^"]+)"/.exec(text)?.[1];
+    if (method === 'POST' && target === '/sandboxes' && id) this.#temporary.push(id);
+    if (method === 'POST' && target.endsWith('/exec') && id) this.#executions.push(id);
+    const [, deleted] = /^\/sandboxes\/([^/?]+)$/.exec(target) ?? [];
+    if (method !== 'DELETE' || deleted === undefined) return;
+    const at = this.#temporary.indexOf(deleted);
+    if (at >= 0) this.#temporary.splice(at, 1);
+    this.#deleted.push(deleted);
+  }
+}
+
+/** Counts of responses by operation and status. */
+export class Statistics {
+  readonly #counts = new Map<string, Map<string, number>>();
+  #slowestMs = 0;
+  #slowest = '';
+
+  count(operation: string, outcome: string, durationMs: number): void {
+    const outcomes = this.#counts.get(operation) ?? new Map<string, number>();
+    this.#counts.set(operation, outcomes);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    if (durationMs <= this.#slowestMs) return;
+    this.#slowestMs = durationMs;
+    this.#slowest = operation;
+  }
+
+  /** One line per operation. */
+  toString(): string {
+    const rows = [...this.#counts].sort(([a], [b]) => a.localeCompare(b));
+    const lines = rows.map(([operation, outcomes]) => {
+      const total = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
+      const parts = [...outcomes]
+        .sort(([a], [b]) => a.localeCompare(b))
+        .map(([outcome, count]) => `${outcome} ${count}`);
+      return `  ${operation.padEnd(16)} ${String(total).padStart(5)}: ${parts.join(', ')}`;
+    });
+    return [...lines, `  slowest: ${this.#slowest}, ${Math.round(this.#slowestMs)} ms`].join('\n');
+  }
+}

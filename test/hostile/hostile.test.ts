@@ -3,42 +3,42 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call, createSandbox, exec, type SandboxBody } from '../support/http.ts';
-import { preparedHost } from '../support/prepared.ts';
+import { call, createSandbox, exec, type SandboxBody } from '../support/api-requests.ts';
+import { preparedHost } from '../support/prepared-host.ts';
+import { maxSlowdownRatio, measureSlowdown, recheckSlowdown, type Slowdown } from '../support/slowdown.ts';
+import { MeasuredService } from './measured-service.ts';
 import { armedModes, lastingModes, loudModes, type Mode, quietModes } from './modes.ts';
-import { inDoubt, measureBeside, type Neighbour, neighbourBound } from './neighbour.ts';
-import { WatchedService } from './service.ts';
 import { armTemplate, ensureHostileTemplate } from './template.ts';
 
 const mib = 1024 ** 2;
-/** How much the service may have grown after a mode, and how much it may hold while the mode rages. */
-const growthBoundBytes = 128 * mib;
-const peakBoundBytes = 256 * mib;
+/** How much the service's memory may have grown after an attack, and during it. */
+const maxGrowthBytes = 128 * mib;
+const maxPeakBytes = 256 * mib;
 const rounds = 9;
 
 const commandTimeoutMs = 1_000;
-/** A call's own deadline: an attach (60 s), then the command's timeout and its grace (30 s). */
+/** The deadline of a call: an attach (60 s), then the command's timeout plus its grace period (30 s). */
 const callDeadlineMs = 60_000 + commandTimeoutMs + 30_000;
-/** For the way through HTTP and a busy host. */
+/** Allows for HTTP overhead and a busy host. */
 const slackMs = 10_000;
-/** Longer than any mode rages. */
+/** Longer than any attack lasts. */
 const longMs = 300_000;
 
 let folder: string;
-let service: WatchedService;
+let service: MeasuredService;
 let armed: Awaited<ReturnType<typeof armTemplate>>;
-let good: SandboxBody;
-let firstBytes: number;
+let neighbour: SandboxBody;
+let initialBytes: number;
 const table: Record<string, string | number>[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mayfly-hostile-'));
   const hostile = await ensureHostileTemplate();
   armed = await armTemplate(hostile, join(folder, 'armed'));
-  service = await WatchedService.start({ ...preparedHost().templates, medium: hostile, large: armed.template });
-  good = await createSandbox(service);
+  service = await MeasuredService.start({ ...preparedHost().templates, medium: hostile, large: armed.template });
+  neighbour = await createSandbox(service);
   await medianMs();
-  firstBytes = await service.memoryBytes();
+  initialBytes = await service.memoryBytes();
 });
 afterAll(async () => {
   console.table(table);
@@ -46,175 +46,183 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The median time of `true` in the good sandbox, in milliseconds. */
-const medianMs = async (): Promise<number> => {
-  const taken: number[] = [];
+/** The median time of `true` in the neighbour's sandbox, in milliseconds. */
+async function medianMs(): Promise<number> {
+  const times: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const startedMs = performance.now();
-    expect((await exec(service, good.id, 'true')).exit_code).toBe(0);
-    taken.push(performance.now() - startedMs);
+    expect((await exec(service, neighbour.id, 'true')).exit_code).toBe(0);
+    times.push(performance.now() - startedMs);
   }
-  return taken.toSorted((a, b) => a - b)[(rounds - 1) / 2] ?? Number.NaN;
-};
+  return times.toSorted((a, b) => a - b)[(rounds - 1) / 2] ?? Number.NaN;
+}
 
-interface Answer {
+interface TimedResponse {
   readonly status: number;
   readonly tookMs: number;
 }
 
-/** One request that a hostile sandbox has part in: it must be answered in time, and as documented. */
-const ask = async (documented: readonly string[], deadlineMs: number, request: () => Promise<Response>) => {
+/** Sends a request that involves a hostile sandbox. The response must arrive in time and be one of the documented ones. */
+async function expectResponse(documented: readonly string[], deadlineMs: number, request: () => Promise<Response>) {
   const startedMs = performance.now();
-  const late = wait(deadlineMs + slackMs, undefined, { ref: false }).then(() => expect.fail('no answer in time'));
+  const late = wait(deadlineMs + slackMs, undefined, { ref: false }).then(() => expect.fail('no response in time'));
   const response = await Promise.race([request(), late]);
   const body = (await response.json()) as { readonly status?: string; readonly error?: { readonly type: string } };
   expect(documented).toContain(`${response.status} ${body.error?.type ?? body.status}`);
   return { status: response.status, tookMs: performance.now() - startedMs };
-};
+}
 
-const command = (sandbox: SandboxBody, text: string, timeoutMs = commandTimeoutMs): Promise<Answer> =>
-  ask(['200 completed', '200 timeout', '502 execution_failed'], callDeadlineMs + timeoutMs, () =>
-    call(service, 'POST', `/sandboxes/${sandbox.id}/exec`, { command: text, timeout_ms: timeoutMs }),
+function runCommand(sandbox: SandboxBody, command: string, timeoutMs = commandTimeoutMs): Promise<TimedResponse> {
+  return expectResponse(['200 completed', '200 timeout', '502 execution_failed'], callDeadlineMs + timeoutMs, () =>
+    call(service, 'POST', `/sandboxes/${sandbox.id}/exec`, { command, timeout_ms: timeoutMs }),
   );
+}
 
-/** A sandbox that is told to turn hostile, with a command in flight, and is given one more after another until it is deleted. */
-class Encounter {
-  readonly answers: Answer[] = [];
+/** A sandbox that turns hostile while a command is in flight, and receives one command after another until it is deleted. */
+class Attack {
+  readonly responses: TimedResponse[] = [];
   readonly #sandbox: SandboxBody;
   readonly #mode: Mode;
-  readonly #inFlight: Promise<Answer>;
-  readonly #pressing: Promise<void>;
-  #over = false;
+  readonly #inFlight: Promise<TimedResponse>;
+  readonly #commands: Promise<void>;
+  #isOver = false;
 
   private constructor(sandbox: SandboxBody, mode: Mode) {
     this.#sandbox = sandbox;
     this.#mode = mode;
-    this.#inFlight = command(sandbox, 'sleep 300', longMs);
-    this.#pressing = this.#press();
-    // Their failures are looked at when it is left.
+    this.#inFlight = runCommand(sandbox, 'sleep 300', longMs);
+    this.#commands = this.#sendCommands();
+    // Their failures are handled in end().
     this.#inFlight.catch(() => {});
-    this.#pressing.catch(() => {});
+    this.#commands.catch(() => {});
   }
 
-  static async begin(mode: Mode): Promise<Encounter> {
-    return new Encounter(await createSandbox(service, { size: 'medium' }), mode);
+  static async start(mode: Mode): Promise<Attack> {
+    return new Attack(await createSandbox(service, { size: 'medium' }), mode);
   }
 
-  async #press(): Promise<void> {
-    while (!this.#over) this.answers.push(await command(this.#sandbox, `mayfly-hostile ${this.#mode.name}`));
+  async #sendCommands(): Promise<void> {
+    while (!this.#isOver) this.responses.push(await runCommand(this.#sandbox, `mayfly-hostile ${this.#mode.name}`));
   }
 
-  /** Waits until a command has failed by itself. */
-  async failure(): Promise<void> {
-    while (!this.answers.some(({ status }) => status === 502)) await Promise.race([this.#pressing, wait(50)]);
+  /** Waits until a command has failed. */
+  async untilFailure(): Promise<void> {
+    while (!this.responses.some(({ status }) => status === 502)) await Promise.race([this.#commands, wait(50)]);
   }
 
-  /** Deletes the sandbox in the middle of it all; what is still in flight is answered at once. */
-  async leave(): Promise<Answer> {
-    this.#over = true;
-    const deleted = await ask(['200 deleted'], slackMs, () =>
+  /** Deletes the sandbox during the attack. Requests in flight must be answered at once. */
+  async end(): Promise<TimedResponse> {
+    this.#isOver = true;
+    const deleted = await expectResponse(['200 deleted'], slackMs, () =>
       call(service, 'DELETE', `/sandboxes/${this.#sandbox.id}`),
     );
-    await ask(['200 deleted'], slackMs, async () => {
+    await expectResponse(['200 deleted'], slackMs, async () => {
       expect((await this.#inFlight).status, 'the command in flight').toBe(502);
-      await this.#pressing;
+      await this.#commands;
       return call(service, 'GET', `/sandboxes/${this.#sandbox.id}`);
     });
-    const failedFrom = this.answers.findIndex(({ status }) => status === 502);
-    const after = this.answers.slice(failedFrom).map(({ status }) => status);
-    // A command whose connection is lost waits for a new one, so the last may be cut off by the delete.
-    if (this.#mode.works)
+    const failedFrom = this.responses.findIndex(({ status }) => status === 502);
+    const after = this.responses.slice(failedFrom).map(({ status }) => status);
+    // A command whose connection is lost waits for a new one, so the delete may interrupt the last command.
+    if (this.#mode.commandsWork)
       expect(
-        this.answers.map(({ status }) => status),
-        'commands go on',
+        this.responses.map(({ status }) => status),
+        'commands still work',
       ).toContain(200);
-    else expect(after, 'no command is said to have worked').not.toContain(200);
+    else expect(after, 'no command succeeds after the first failure').not.toContain(200);
     return deleted;
   }
 }
 
-const columns = ({ quietMs, besideMs, ratio, tries }: Neighbour) => ({
-  quiet_ms: quietMs,
-  beside_ms: besideMs,
-  ratio,
-  tries,
-});
+function slowdownColumns({ baselineMs, loadedMs, ratio, tries }: Slowdown) {
+  return {
+    baseline_ms: baselineMs,
+    loaded_ms: loadedMs,
+    ratio,
+    tries,
+  };
+}
 
-const note = async (mode: string, answers: readonly Answer[], more: Record<string, number>): Promise<void> => {
-  const peak = (await service.peakBytes()) - firstBytes;
-  const held = (await service.memoryBytes()) - firstBytes;
+/** Adds a row to the table and checks that the service is alive and has not grown too much. */
+async function expectHealthy(
+  mode: string,
+  responses: readonly TimedResponse[],
+  more: Record<string, number>,
+): Promise<void> {
+  const peak = (await service.peakBytes()) - initialBytes;
+  const held = (await service.memoryBytes()) - initialBytes;
   table.push({
     mode,
-    calls: answers.length,
-    failed: answers.filter(({ status }) => status >= 500).length,
-    slowest_ms: Math.round(Math.max(...answers.map(({ tookMs }) => tookMs))),
+    calls: responses.length,
+    failed: responses.filter(({ status }) => status >= 500).length,
+    slowest_ms: Math.round(Math.max(...responses.map(({ tookMs }) => tookMs))),
     ...more,
     peak_mib: Math.round(peak / mib),
     held_mib: Math.round(held / mib),
   });
   expect(service.isAlive).toBe(true);
-  expect(peak).toBeLessThan(peakBoundBytes);
-  expect(held).toBeLessThan(growthBoundBytes);
-};
+  expect(peak).toBeLessThan(maxPeakBytes);
+  expect(held).toBeLessThan(maxGrowthBytes);
+}
 
-describe('an agent that turned on its host can neither crash, hang nor grow the service, nor slow a neighbour:', () => {
+describe('a malicious agent cannot crash, hang or bloat the service, nor slow down a neighbour:', () => {
   it.each(loudModes)('$name', async (mode) => {
-    const quietMs = await medianMs();
+    const baselineMs = await medianMs();
     const cpuBeforeMs = await service.cpuMs();
     const startedMs = performance.now();
-    const encounter = await Encounter.begin(mode);
+    const attack = await Attack.start(mode);
     await wait(200);
-    const beside = await measureBeside(quietMs, medianMs);
-    const deleted = await encounter.leave();
-    const neighbour = await inDoubt(beside, medianMs);
+    const measured = await measureSlowdown(baselineMs, medianMs);
+    const deleted = await attack.end();
+    const slowdown = await recheckSlowdown(measured, medianMs);
     const cpu = ((await service.cpuMs()) - cpuBeforeMs) / (performance.now() - startedMs);
-    await note(mode.name, encounter.answers, {
+    await expectHealthy(mode.name, attack.responses, {
       delete_ms: Math.round(deleted.tookMs),
-      ...columns(neighbour),
+      ...slowdownColumns(slowdown),
       service_cpu: Number(cpu.toFixed(2)),
     });
-    expect(neighbour.ratio).toBeLessThan(neighbourBound);
+    expect(slowdown.ratio).toBeLessThan(maxSlowdownRatio);
   });
 
-  it('those that keep quiet, or last, until the deadline of the call', { timeout: longMs }, async () => {
+  it('attacks that stay silent, or continue, until the deadline of the call', { timeout: longMs }, async () => {
     await armed.setMode('silent');
-    const quietMs = await medianMs();
-    const creating = ask(['503 provisioning_failed'], 60_000, () =>
+    const baselineMs = await medianMs();
+    const creating = expectResponse(['503 provisioning_failed'], 60_000, () =>
       call(service, 'POST', '/sandboxes', { size: 'large' }),
     );
     creating.catch(() => {});
-    const quiet = await Promise.all(quietModes.map((mode) => Encounter.begin(mode)));
+    const quiet = await Promise.all(quietModes.map((mode) => Attack.start(mode)));
     await wait(3_000);
-    const beside = await measureBeside(quietMs, medianMs);
-    const lasting = await Promise.all(lastingModes.map((mode) => Encounter.begin(mode)));
-    const met = [...quiet, ...lasting];
-    await Promise.all(met.map((encounter) => encounter.failure()));
-    await note('silent from the first attach: create', [await creating], {});
+    const measured = await measureSlowdown(baselineMs, medianMs);
+    const lasting = await Promise.all(lastingModes.map((mode) => Attack.start(mode)));
+    const attacks = [...quiet, ...lasting];
+    await Promise.all(attacks.map((attack) => attack.untilFailure()));
+    await expectHealthy('silent from the first attach: create', [await creating], {});
     for (const [index, mode] of [...quietModes, ...lastingModes].entries()) {
-      const encounter = met[index];
-      if (encounter === undefined) continue;
-      const deleted = await encounter.leave();
-      const figures = index < quiet.length ? columns(beside) : {};
-      await note(`${mode.name}, to the deadline`, encounter.answers, {
+      const attack = attacks[index];
+      if (attack === undefined) continue;
+      const deleted = await attack.end();
+      const columns = index < quiet.length ? slowdownColumns(measured) : {};
+      await expectHealthy(`${mode.name}, until the deadline`, attack.responses, {
         delete_ms: Math.round(deleted.tookMs),
-        ...figures,
+        ...columns,
       });
     }
-    expect((await inDoubt(beside, medianMs)).ratio).toBeLessThan(neighbourBound);
+    expect((await recheckSlowdown(measured, medianMs)).ratio).toBeLessThan(maxSlowdownRatio);
   });
 
-  it.each(armedModes)('%s from the first attach: the create fails, and nothing is left', async (mode) => {
+  it.each(armedModes)('%s from the first attach: the create fails and leaves nothing', async (mode) => {
     await armed.setMode(mode);
-    const quietMs = await medianMs();
-    const creating = ask(['503 provisioning_failed'], 60_000, () =>
+    const baselineMs = await medianMs();
+    const creating = expectResponse(['503 provisioning_failed'], 60_000, () =>
       call(service, 'POST', '/sandboxes', { size: 'large' }),
     );
     creating.catch(() => {});
     await wait(200);
-    const beside = await measureBeside(quietMs, medianMs);
-    const answer = await creating;
-    const neighbour = await inDoubt(beside, medianMs);
-    await note(`${mode} from the first attach: create`, [answer], columns(neighbour));
-    expect(neighbour.ratio).toBeLessThan(neighbourBound);
+    const measured = await measureSlowdown(baselineMs, medianMs);
+    const response = await creating;
+    const slowdown = await recheckSlowdown(measured, medianMs);
+    await expectHealthy(`${mode} from the first attach: create`, [response], slowdownColumns(slowdown));
+    expect(slowdown.ratio).toBeLessThan(maxSlowdownRatio);
   });
 });

@@ -1,46 +1,48 @@
-/** One way in which an agent turns on its host. */
+/** One way in which an agent attacks its host. */
 export interface Mode {
   readonly name: string;
-  /** Whether commands still work: it attacks where no command passes. */
-  readonly works?: true;
+  /** Commands still work, because the attack is on the control port. */
+  readonly commandsWork?: true;
 }
 
-const named = (...names: string[]): Mode[] => names.map((name) => ({ name }));
+function named(...names: string[]): Mode[] {
+  return names.map((name) => ({ name }));
+}
 
-/** Modes that send what they should not; tried one after another, each beside a good sandbox. */
+/** Modes that send invalid or excessive data. Each is tested beside a well-behaved sandbox. */
 export const loudModes: readonly Mode[] = [
-  // On the bare ports.
+  // On the serial ports themselves.
   ...named('garbage-on-data', 'zeros-on-data', 'bytes-one-by-one', 'near-markers', 'old-markers'),
-  ...named('marker-then-noise', 'marker-then-text', 'garbage-on-control', 'ports-come-and-go'),
-  { name: 'flood-on-control', works: true },
-  { name: 'lines-on-control', works: true },
-  { name: 'bytes-on-control', works: true },
-  // In the answer to a command.
+  ...named('marker-then-noise', 'marker-then-text', 'garbage-on-control', 'reopen-ports'),
+  { name: 'flood-on-control', commandsWork: true },
+  { name: 'lines-on-control', commandsWork: true },
+  { name: 'bytes-on-control', commandsWork: true },
+  // In the response to a command.
   ...named('endless-output', 'endless-tiny-output', 'endless-empty-frames', 'long-frame', 'no-result'),
   ...named('ends-twice', 'starts-twice', 'replays', 'lying-numbers', 'huge-refusal', 'deep-json', 'many-headers'),
   ...named('content-length-short', 'content-length-long', 'content-length-odd', 'status-lies', 'informational'),
   // In HTTP/2 itself.
-  ...named('ping-flood', 'ping-flood-read', 'ping-answers-unasked', 'settings-flood', 'settings-flood-read'),
+  ...named('ping-flood', 'ping-flood-read', 'unsolicited-ping-acks', 'settings-flood', 'settings-flood-read'),
   ...named('window-flood', 'priority-flood', 'unknown-frame-flood', 'reset-flood', 'empty-data-flood'),
   ...named('padding-flood', 'informational-flood', 'trailers-without-end', 'endless-continuation'),
-  ...named('pushed-streams', 'thousands-of-streams', 'answers-nobody-asked', 'goodbye'),
+  ...named('pushed-streams', 'thousands-of-streams', 'unsolicited-responses', 'goaway'),
   ...named('header-bomb', 'header-size-lie', 'table-size-lie', 'huge-http2-frame', 'more-than-the-window'),
 ];
 
-/** Modes that keep quiet, so that a call ends only at its deadline; tried side by side. */
+/** Modes that send nothing, so that a call ends only at its deadline. They are tested together. */
 export const quietModes: readonly Mode[] = [
-  ...named('never-answer', 'stall-in-answer', 'drip', 'silent', 'deaf-to-attach', 'marker-then-silent'),
+  ...named('never-answer', 'stall-in-answer', 'drip', 'silent', 'ignore-attach', 'marker-then-silent'),
   ...named('stops-reading', 'frame-length-lie', 'crash'),
 ];
 
-/** Loud modes that the host has no reason to cut off before the deadline of the call: met once more until that has passed. */
+/** Loud modes that the host tolerates until the deadline of the call. They are tested once more until that deadline. */
 export const lastingModes: readonly Mode[] = named(
   'bytes-one-by-one',
   'garbage-on-control',
-  'ports-come-and-go',
+  'reopen-ports',
   'informational',
   'window-flood',
 );
 
-/** Modes of machines that are hostile from their first attach: the create itself meets them. */
+/** Modes of machines that are hostile from their first attach, so that they affect the create. */
 export const armedModes: readonly string[] = ['garbage-on-data', 'near-markers', 'marker-then-noise'];

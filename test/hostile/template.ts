@@ -3,22 +3,21 @@ import { chmod, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { buildTemplate, type WarmUp } from '#server/machines/qemu/template/build.ts';
-import { templateKey } from '#server/machines/qemu/template/key.ts';
-import { openTemplate, type Template } from '#server/machines/qemu/template/manifest.ts';
+import { openTemplate, type Template, templateKey } from '#server/machines/qemu/template/template.ts';
 import { goCommand } from '#server-test/network/go-tools.ts';
 import { ensureEntry } from '#setup/cache/entry.ts';
+import { digestFolder, hashValues } from '#setup/cache/keys.ts';
 import { readEnvironment } from '#setup/environment.ts';
-import { digestFolder, hashValues } from '#setup/hash-inputs.ts';
-import { packCpio } from '#setup/steps/cpio.ts';
-import { preparedHost } from '../support/prepared.ts';
+import { packCpio } from '#setup/steps/initramfs.ts';
+import { preparedHost } from '../support/prepared-host.ts';
 
 const agentFolder = join(import.meta.dirname, 'agent');
-/** What stands in front of the mode in the agent's memory; see agent/armed.go. */
+/** Precedes the mode in the agent's memory; see agent/mode_slot.go. */
 const mark = Buffer.from('mayfly-hostile-armed-here-is-the-mode:');
 const modeBytes = 64;
 const bootMs = 240_000;
 
-/** Waits for the agent and runs a command: nobody measures how soon a hostile machine answers. */
+/** Waits for the agent and runs a command. Unlike the real warm-up, it does not optimise for speed. */
 const warmUp: WarmUp = async (openChannel) => {
   const openAgentChannel = (signal?: AbortSignal) => openChannel(signal ?? AbortSignal.timeout(bootMs));
   const agent = await createGuestConnector().attach({ id: 'hostile', openAgentChannel }, bootMs);
@@ -27,14 +26,14 @@ const warmUp: WarmUp = async (openChannel) => {
     const request = { command: 'sleep 0', cwd: '/', env: {}, timeoutMs: 60_000, captureBytes: 100 };
     await agent.execute({ id: 'exec_warm', ...request });
     await agent.forgetExecution('exec_warm');
-    return { bootMs: tookMs, uptimeMs: (await agent.figures()).uptimeMs };
+    return { bootMs: tookMs, uptimeMs: (await agent.stats()).uptimeMs };
   } finally {
     agent.close();
   }
 };
 
-/** The real initramfs with the hostile agent over the real one: the kernel unpacks archives one after another. */
-const buildInitrd = async (folder: string): Promise<string> => {
+/** The real initramfs, followed by an archive that replaces its agent: the kernel unpacks archives in order. */
+async function buildInitrd(folder: string): Promise<string> {
   const agentPath = join(folder, 'hostile-agent');
   const env = { ...process.env, CGO_ENABLED: '0', GOPROXY: 'off' };
   execFileSync(goCommand, ['build', '-o', agentPath, '.'], { cwd: agentFolder, env });
@@ -42,22 +41,22 @@ const buildInitrd = async (folder: string): Promise<string> => {
   const path = join(folder, 'initrd.img');
   await writeFile(path, Buffer.concat([await readFile(preparedHost().artifacts.initrdPath), init]));
   return path;
-};
+}
 
-/** Where the mode stands in the memory of a saved machine. */
-const findMark = async (ramPath: string): Promise<number> => {
+/** The offset of the mode in the memory of a saved machine. */
+async function findMark(ramPath: string): Promise<number> {
   await using ram = await open(ramPath);
-  const piece = Buffer.alloc(16 * 1024 ** 2);
-  for (let at = 0; ; at += piece.length) {
-    const { bytesRead } = await ram.read(piece, 0, piece.length, at);
-    if (bytesRead === 0) throw new Error('the agent of the template is not the hostile one');
-    const found = piece.subarray(0, bytesRead).indexOf(mark);
+  const chunk = Buffer.alloc(16 * 1024 ** 2);
+  for (let at = 0; ; at += chunk.length) {
+    const { bytesRead } = await ram.read(chunk, 0, chunk.length, at);
+    if (bytesRead === 0) throw new Error('the template does not contain the hostile agent');
+    const found = chunk.subarray(0, bytesRead).indexOf(mark);
     if (found >= 0) return at + found + mark.length;
   }
-};
+}
 
-/** A template of size small whose agent turns hostile when it is told to; built once for each state of its sources. */
-export const ensureHostileTemplate = async (): Promise<Template> => {
+/** A template of size small whose agent turns hostile on command. It is cached until its sources change. */
+export async function ensureHostileTemplate(): Promise<Template> {
   const { engine, artifacts } = preparedHost();
   const { kernel, initrd, disks } = artifacts.keys;
   const sources = await digestFolder(agentFolder, (path) => /\.(go|mod)$/.test(path));
@@ -66,25 +65,25 @@ export const ensureHostileTemplate = async (): Promise<Template> => {
   const { cacheDir } = readEnvironment(process.env);
   const folder = await ensureEntry(entry, {
     cacheDir,
-    build: async (building) => {
+    build: async (stagingDir) => {
       const { kernelPath, kernelVersion, diskPaths } = artifacts;
-      const initrdPath = await buildInitrd(building);
+      const initrdPath = await buildInitrd(stagingDir);
       await buildTemplate(
         { engine, size: 'small', kernelPath, kernelVersion, initrdPath, basePath: diskPaths.small, warmUp },
-        building,
+        stagingDir,
       );
-      const { ramPath } = await openTemplate(building);
-      await writeFile(join(building, 'mode-at'), String(await findMark(ramPath)));
+      const { ramPath } = await openTemplate(stagingDir);
+      await writeFile(join(stagingDir, 'mode-at'), String(await findMark(ramPath)));
     },
   });
   return await openTemplate(folder);
-};
+}
 
-/** A copy of the hostile template whose machines are hostile from their first attach, in a mode that can be changed. */
-export const armTemplate = async (
+/** Copies the hostile template so that its machines are hostile from their first attach, in a mode that can be changed. */
+export async function armTemplate(
   hostile: Template,
   folder: string,
-): Promise<{ readonly template: Template; setMode(mode: string): Promise<void> }> => {
+): Promise<{ readonly template: Template; setMode(mode: string): Promise<void> }> {
   await mkdir(folder, { mode: 0o755 });
   execFileSync('cp', ['--recursive', '--sparse=always', `${hostile.folder}/.`, folder]);
   await chmod(folder, 0o755);
@@ -99,4 +98,4 @@ export const armTemplate = async (
       await ram.write(field, 0, field.length, modeAt);
     },
   };
-};
+}

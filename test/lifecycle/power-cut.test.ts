@@ -1,33 +1,33 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { auditLedger } from '../support/chaos/audit-ledger.ts';
+import { createSandbox, exec, type SandboxBody, type Target } from '../support/api-requests.ts';
+import { auditLedger } from '../support/chaos/audit.ts';
 import { readNumber, readSandboxes, sqliteFile } from '../support/chaos/database.ts';
-import { leftovers, strayHoldings } from '../support/chaos/leftovers.ts';
-import { machinePids, signalProcess } from '../support/chaos/machine-pids.ts';
-import { ServiceProcess } from '../support/chaos/service-process.ts';
-import { createSandbox, exec, type SandboxBody, type Target } from '../support/http.ts';
+import { leftovers, unexpectedResources } from '../support/chaos/held-resources.ts';
+import { machinePids, signalProcess } from '../support/machine-processes.ts';
+import { RestartableService } from '../support/restartable-service.ts';
 
-const createWithKey = async ({ url, key }: Target, idempotencyKey: string) => {
+async function createWithKey({ url, key }: Target, idempotencyKey: string) {
   const headers = { authorization: `Bearer ${key}`, 'idempotency-key': idempotencyKey };
   const response = await fetch(`${url}/v1/sandboxes`, { method: 'POST', headers });
   return { status: response.status, sandbox: (await response.json()) as SandboxBody };
-};
+}
 
-it('after everything was killed at once, as in a power cut, the next start settles all of it and serves on', async () => {
-  const service = await ServiceProcess.create();
+it('after everything was killed at once, as in a power cut, the next start reconciles all records and accepts requests', async () => {
+  const service = await RestartableService.create();
   onTestFinished(() => service.remove());
   const database = sqliteFile(join(service.dataDir, 'mayfly.db'));
-  const { sandbox: first } = await createWithKey(service, 'answered');
+  const { sandbox: first } = await createWithKey(service, 'acknowledged');
   const others = await Promise.all([createSandbox(service), createSandbox(service)]);
-  const hanging = others.map(({ id }) => exec(service, id, 'sleep 60').catch(() => 'lost'));
+  const pending = others.map(({ id }) => exec(service, id, 'sleep 60').catch(() => 'lost'));
   const runningCommands = () => readNumber(database, "select count(*) from executions where status = 'running'");
   await expect.poll(runningCommands).toBe(others.length);
-  const creating = createWithKey(service, 'unanswered').catch(() => 'lost');
+  const creating = createWithKey(service, 'interrupted').catch(() => 'lost');
   const provisioning = () => readNumber(database, "select count(*) from sandboxes where status = 'provisioning'");
   await expect.poll(provisioning, { interval: 5 }).toBe(1);
   await service.kill();
   for (const pid of (await machinePids(service.dataDir)).values()) signalProcess(pid, 'SIGKILL');
-  expect(await Promise.all([...hanging, creating])).toEqual(['lost', 'lost', 'lost']);
+  expect(await Promise.all([...pending, creating])).toEqual(['lost', 'lost', 'lost']);
 
   await service.start();
   const records = await readSandboxes(database);
@@ -36,15 +36,15 @@ it('after everything was killed at once, as in a power cut, the next start settl
   const reasons = records.map(({ statusReason }) => String(statusReason).replace(/: .*/, '')).toSorted();
   expect(reasons).toEqual(['machine_died', 'machine_died', 'machine_died', 'provisioning_failed']);
   expect(await runningCommands()).toBe(0);
-  expect(await strayHoldings(service.dataDir, [], 1)).toEqual([]);
+  expect(await unexpectedResources(service.dataDir, [], 1)).toEqual([]);
   expect(await auditLedger(database)).toEqual([]);
 
-  // What was answered stays the answer; what was not gave its key free.
-  expect(await createWithKey(service, 'answered')).toMatchObject({ status: 200, sandbox: { id: first.id } });
-  const again = await createWithKey(service, 'unanswered');
-  expect([again.status, again.sandbox.status]).toEqual([201, 'running']);
-  expect((await exec(service, again.sandbox.id, 'echo served')).stdout).toBe('served\n');
+  // The key of the acknowledged create returns the same sandbox; the key of the interrupted one is free again.
+  expect(await createWithKey(service, 'acknowledged')).toMatchObject({ status: 200, sandbox: { id: first.id } });
+  const retried = await createWithKey(service, 'interrupted');
+  expect([retried.status, retried.sandbox.status]).toEqual([201, 'running']);
+  expect((await exec(service, retried.sandbox.id, 'echo works')).stdout).toBe('works\n');
   await service.destroy();
   expect(await leftovers(service.dataDir)).toEqual([]);
   expect(await auditLedger(database)).toEqual([]);
-}, 180_000);
+});

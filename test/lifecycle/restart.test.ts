@@ -1,60 +1,69 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ServiceProcess } from '../support/chaos/service-process.ts';
-import { call, createSandbox, type ExecutionBody, exec } from '../support/http.ts';
+import { call, createSandbox, type ExecutionBody, exec } from '../support/api-requests.ts';
+import { RestartableService } from '../support/restartable-service.ts';
 
 interface ExecutionListBody {
   readonly data: readonly Pick<ExecutionBody, 'id' | 'status'>[];
 }
 
-let service: ServiceProcess;
+let service: RestartableService;
 beforeEach(async () => {
-  service = await ServiceProcess.create();
+  service = await RestartableService.create();
 });
 afterEach(() => service.remove());
 
-/** Counts aloud, and in a file, so that one sees how far it is. */
-const counting = (most: number, everySeconds: number) =>
-  `for i in $(seq ${most}); do echo line $i; echo $i > /workspace/progress; sleep ${everySeconds}; done`;
-const counted = (most: number) => Array.from({ length: most }, (_, index) => `line ${index + 1}\n`).join('');
+/** A command that counts on standard output, and in a file that shows its progress. */
+function countTo(max: number, everySeconds: number) {
+  return `for i in $(seq ${max}); do echo line $i; echo $i > /workspace/progress; sleep ${everySeconds}; done`;
+}
+/** The output of that command. */
+function countedTo(max: number) {
+  return Array.from({ length: max }, (_, index) => `line ${index + 1}\n`).join('');
+}
 
-const executionsOf = async (sandboxId: string): Promise<ExecutionListBody['data']> => {
+async function executionsOf(sandboxId: string): Promise<ExecutionListBody['data']> {
   const response = await call(service, 'GET', `/sandboxes/${sandboxId}/executions`);
   return ((await response.json()) as ExecutionListBody).data;
-};
+}
 
-/** Starts the command, whose answer nobody will get, and waits until it is well under way. */
-const begin = async (sandboxId: string, command: string): Promise<{ readonly lost: Promise<unknown> }> => {
+/** Starts a command, whose response will be lost, and waits until it has made progress. */
+async function startCommand(sandboxId: string, command: string): Promise<{ readonly lost: Promise<unknown> }> {
   const lost = exec(service, sandboxId, command).catch(() => 'lost');
   const progress = async () => {
     const response = await call(service, 'GET', `/sandboxes/${sandboxId}/files?path=progress`);
     return Number(((await response.json()) as { content?: string }).content ?? 0);
   };
-  await expect.poll(progress, { timeout: 30_000 }).toBeGreaterThanOrEqual(2);
+  await expect.poll(progress).toBeGreaterThanOrEqual(2);
   expect(await executionsOf(sandboxId)).toMatchObject([{ status: 'running' }]);
   return { lost };
-};
+}
 
-describe('a command that runs while the service is started again ends completed, with its whole output', () => {
+describe('a command that runs while the service restarts ends completed, with its complete output', () => {
   it.each([
     ['after kill -9', 'kill', 30, 0.2],
     // Longer than a stop waits for requests in flight.
-    ['after an orderly stop', 'leave', 80, 0.2],
-  ] as const)('%s', async (_, end, most, everySeconds) => {
+    ['after an orderly stop', 'detach', 80, 0.2],
+  ] as const)('%s', async (_, end, max, everySeconds) => {
     const { id } = await createSandbox(service);
-    const { lost } = await begin(id, counting(most, everySeconds));
+    const { lost } = await startCommand(id, countTo(max, everySeconds));
     await service[end]();
     expect(await lost).toBe('lost');
 
     await service.start();
     const [listed, ...others] = await executionsOf(id);
     expect(others).toEqual([]);
-    const ended = async (): Promise<ExecutionBody> => {
+    const readExecution = async (): Promise<ExecutionBody> => {
       const response = await call(service, 'GET', `/executions/${listed?.id}`);
       return (await response.json()) as ExecutionBody;
     };
-    await expect.poll(async () => (await ended()).status, { timeout: 60_000 }).not.toBe('running');
-    expect(await ended()).toMatchObject({ status: 'completed', exit_code: 0, stdout: counted(most), truncated: false });
+    await expect.poll(async () => (await readExecution()).status).not.toBe('running');
+    expect(await readExecution()).toMatchObject({
+      status: 'completed',
+      exit_code: 0,
+      stdout: countedTo(max),
+      truncated: false,
+    });
     expect(await executionsOf(id)).toMatchObject([{ id: listed?.id, status: 'completed' }]);
-    expect((await exec(service, id, 'echo on it goes')).stdout).toBe('on it goes\n');
+    expect((await exec(service, id, 'echo still works')).stdout).toBe('still works\n');
   });
 });

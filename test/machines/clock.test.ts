@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { buildTemplate } from '#server/machines/qemu/template/build.ts';
-import { openTemplate } from '#server/machines/qemu/template/manifest.ts';
+import { openTemplate } from '#server/machines/qemu/template/template.ts';
 import { warmUpWith } from '#setup/templates/warm-up.ts';
-import { makeTestDriver } from '../support/driver.ts';
-import { preparedHost } from '../support/prepared.ts';
+import { preparedHost } from '../support/prepared-host.ts';
+import { createTestDriver } from '../support/test-driver.ts';
 
 const dayMs = 24 * 60 * 60_000;
 const attachMs = 60_000;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('the clock of a copy is right although its template was saved with the time of five days ago', async () => {
+it('the clock of a machine is correct although its template was saved with a clock five days behind', async () => {
   const { engine, templates, artifacts } = preparedHost();
   const fiveDaysAgo = createGuestConnector({ now: () => Date.now() - 5 * dayMs });
   const { kernelPath, kernelVersion, initrdPath, diskPaths } = artifacts;
@@ -38,8 +38,8 @@ it('the clock of a copy is right although its template was saved with the time o
     },
     folder,
   );
-  const old = await openTemplate(folder);
-  const host = await makeTestDriver({ templates: { ...templates, small: old } });
+  const oldTemplate = await openTemplate(folder);
+  const host = await createTestDriver({ templates: { ...templates, small: oldTemplate } });
   const machine = await host.driver.launch({ id: 'old', size: 'small' });
   try {
     const agent = await createGuestConnector().attach(machine, attachMs);
@@ -47,14 +47,14 @@ it('the clock of a copy is right although its template was saved with the time o
       const request = { command: 'date +%s%3N', cwd: '/', env: {}, timeoutMs: 30_000, captureBytes: 100 };
       return Number((await agent.execute({ id, ...request })).stdout.toString());
     };
-    const woke = Date.now() - (await date('exec_before'));
-    expect(woke).toBeGreaterThan(4.9 * dayMs);
+    const behindMs = Date.now() - (await date('exec_before'));
+    expect(behindMs).toBeGreaterThan(4.9 * dayMs);
     await agent.setIdentity({ hostname: 'now', machineId: '0123456789abcdef0123456789abcdef', expiresAtMs: 0 });
     const before = Date.now();
     const guest = await date('exec_after');
     const after = Date.now();
     console.log(
-      `woke ${(woke / dayMs).toFixed(2)} days behind; now within [${guest - after}, ${guest - before}] ms of the host`,
+      `restored ${(behindMs / dayMs).toFixed(2)} days behind; then within [${guest - after}, ${guest - before}] ms of the host`,
     );
     expect(guest).toBeGreaterThan(before - 500);
     expect(guest).toBeLessThan(after + 500);
@@ -62,4 +62,4 @@ it('the clock of a copy is right although its template was saved with the time o
     await machine.destroy();
     await host.remove();
   }
-}, 300_000);
+});

@@ -2,25 +2,25 @@ import { afterAll } from 'vitest';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
 import { describeMachineDriver } from '#server-test/machines/driver-suite.ts';
-import { makeTestDriver, type TestDriver } from '../support/driver.ts';
+import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 let host: TestDriver | undefined;
-const made = async (): Promise<TestDriver> => {
-  host ??= await makeTestDriver();
+async function sharedHost(): Promise<TestDriver> {
+  host ??= await createTestDriver();
   return host;
-};
+}
 afterAll(async () => {
   await host?.remove();
 });
 
 describeMachineDriver<QemuMachine>(
   'QEMU',
-  async () => (await made()).driver,
+  async () => (await sharedHost()).driver,
   () => createGuestConnector(),
   {
     kill: (machine) => {
       process.kill(machine.pid, 'SIGKILL');
     },
-    leftovers: async () => (await made()).leftovers(),
+    leftovers: async () => (await sharedHost()).leftovers(),
   },
 );

@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { QmpClient } from '#server/machines/qemu/qmp/client.ts';
-import { connectUnix } from '#server/machines/qemu/unix-socket.ts';
-import { makeTestDriver, type TestDriver } from '../support/driver.ts';
-import { preparedHost } from '../support/prepared.ts';
+import { connectUnix } from '#server/machines/qemu/sockets.ts';
+import { preparedHost } from '../support/prepared-host.ts';
+import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 let host: TestDriver;
 let one: Awaited<ReturnType<TestDriver['driver']['launch']>>;
 let other: typeof one;
 beforeAll(async () => {
-  host = await makeTestDriver();
+  host = await createTestDriver();
   one = await host.driver.launch({ id: 'one', size: 'small' });
   other = await host.driver.launch({ id: 'other', size: 'small' });
 });
@@ -19,28 +19,29 @@ afterAll(async () => {
   await host.remove();
 });
 
-/** The fields of a process's status file. */
-const statusOf = async (pid: number): Promise<Record<string, string>> =>
-  Object.fromEntries(
+/** The fields of /proc/<pid>/status. */
+async function statusOf(pid: number): Promise<Record<string, string>> {
+  return Object.fromEntries(
     (await readFile(`/proc/${pid}/status`, 'utf8')).split('\n').map((line) => {
       const [name = '', value = ''] = line.split(':\t');
       return [name, value.trim()];
     }),
   );
+}
 
-it('QEMU runs under a uid of its own, with seccomp, no new privileges and no capability', async () => {
-  const [mine, theirs] = [await statusOf(one.pid), await statusOf(other.pid)];
-  console.log(`Uid ${mine.Uid}, Seccomp ${mine.Seccomp}, NoNewPrivs ${mine.NoNewPrivs}, CapBnd ${mine.CapBnd}`);
-  expect(Number(mine.Uid?.split('\t')[0])).toBeGreaterThan(1_000_000);
-  expect(mine.Uid).not.toBe(theirs.Uid);
-  expect(mine).toMatchObject({ Seccomp: '2', NoNewPrivs: '1', Groups: '' });
-  for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(mine[set]).toBe('0000000000000000');
+it('QEMU runs under its own uid, with seccomp, no_new_privs and no capabilities', async () => {
+  const [status, otherStatus] = [await statusOf(one.pid), await statusOf(other.pid)];
+  console.log(`Uid ${status.Uid}, Seccomp ${status.Seccomp}, NoNewPrivs ${status.NoNewPrivs}, CapBnd ${status.CapBnd}`);
+  expect(Number(status.Uid?.split('\t')[0])).toBeGreaterThan(1_000_000);
+  expect(status.Uid).not.toBe(otherStatus.Uid);
+  expect(status).toMatchObject({ Seccomp: '2', NoNewPrivs: '1', Groups: '' });
+  for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(status[set]).toBe('0000000000000000');
   expect(await readFile(`/proc/${one.pid}/limits`, 'utf8')).toMatch(/Max core file size\s+0\s+0/);
   expect(await readFile(`/proc/${one.pid}/cgroup`, 'utf8')).toMatch(/mayfly\/[0-9a-f]+\/one/);
 });
 
-it('QEMU, asked over its own monitor, can open neither the template for writing nor a file of another machine or the host', async () => {
-  one.leave();
+it('QEMU, even when told to by its monitor, can neither write to the template nor open a file of another machine or the host', async () => {
+  one.detach();
   const qmp = new QmpClient(await connectUnix(join(host.machinesDir, 'one/qmp'), AbortSignal.timeout(10_000)));
   await qmp.negotiate();
   const open = (filename: string, readOnly: boolean) =>

@@ -5,93 +5,100 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
 import { type StepName, stepNames } from '#server/machines/qemu/steps.ts';
-import { withBrokenProgram } from '../support/broken-program.ts';
-import { makeTestDriver, type TestDriver } from '../support/driver.ts';
-import { describeFault, FaultySteps, faultsOf, type Passage } from '../support/faults.ts';
+import {
+  describeFault,
+  FaultySteps,
+  faultsOf,
+  type StepOccurrence,
+  withBrokenProgram,
+} from '../support/fault-injection.ts';
 import { hostState, openDescriptors, openHostState } from '../support/host-state.ts';
+import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
-/** Only adoption passes these; test/adoption breaks them. */
-const adoptionSteps: readonly StepName[] = ['adopt network', 'find agent ports', 'settle migration'];
+/** Steps that only adoption runs; test/adoption injects faults into them. */
+const adoptionSteps: readonly StepName[] = ['adopt network', 'find agent ports', 'finish migration'];
 
 const steps = new FaultySteps();
-const passages: Record<'launch' | 'pause' | 'resume' | 'destroy', Passage[]> = {
+const recorded: Record<'launch' | 'pause' | 'resume' | 'destroy', StepOccurrence[]> = {
   launch: [],
   pause: [],
   resume: [],
   destroy: [],
 };
-let untouched: string;
+let initialState: string;
 let host: TestDriver;
-let clean: string[];
+let cleanState: string[];
 let descriptors: Record<string, number>;
 let launches = 0;
-/** What the driver logged as an error. */
+/** The events that the driver logged as errors. */
 const events: string[] = [];
 
-const launch = (signal?: AbortSignal): Promise<QemuMachine> => {
+function launch(signal?: AbortSignal): Promise<QemuMachine> {
   launches += 1;
   return host.driver.launch({ id: `m${launches}`, size: 'small', egress: 'none', ...(signal ? { signal } : {}) });
-};
-const look = (): string[] => openHostState(dirname(host.machinesDir));
-/** What the host looks like when nothing is passing by: the same three times over. */
-const settled = async (): Promise<string[]> => {
-  for (let tries = 0, same = 0, last = look(); tries < 50; tries += 1) {
+}
+function currentState(): string[] {
+  return openHostState(dirname(host.machinesDir));
+}
+/** The state of the host once it is stable: three equal observations in a row. */
+async function stableState(): Promise<string[]> {
+  for (let tries = 0, same = 0, last = currentState(); tries < 50; tries += 1) {
     await setTimeout(200);
-    const now = look();
+    const now = currentState();
     same = isDeepStrictEqual(now, last) ? same + 1 : 0;
     if (same === 2) return now;
     last = now;
   }
-  throw new Error('the host did not come to rest before the tests');
-};
-/** Looks more than once only because the driver's look at the host's rules, every ten seconds, is a few short processes. */
-const expectClean = async (after: string): Promise<void> => {
-  const seen = () => ({ after, host: look() });
-  await expect.poll(seen, { timeout: 5_000, interval: 50 }).toEqual({ after, host: clean });
-};
+  throw new Error('the host did not become stable before the tests');
+}
+/** Polls because the driver checks the firewall every ten seconds, which shows as a few short-lived processes. */
+async function expectClean(after: string): Promise<void> {
+  const observed = () => ({ after, host: currentState() });
+  await expect.poll(observed, { interval: 50 }).toEqual({ after, host: cleanState });
+}
 
-/** What an operation passes and leaves when nothing goes wrong; every later test breaks exactly that. */
+/** Records the steps of every operation and the state it leaves without faults. The tests inject faults into exactly these steps. */
 beforeAll(async () => {
-  untouched = await hostState();
-  const note = (_fields: object, event: string): number => events.push(event);
-  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: note };
-  host = await makeTestDriver({ networksAhead: 0, cleanupRetryMs: 20, step: steps.step, log });
+  initialState = await hostState();
+  const recordEvent = (_fields: object, event: string): number => events.push(event);
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: recordEvent };
+  host = await createTestDriver({ networksAhead: 0, cleanupRetryMs: 20, step: steps.step, log });
   let machine: QemuMachine | undefined;
-  passages.launch = await steps.record(async () => {
+  recorded.launch = await steps.record(async () => {
     machine = await launch();
   });
-  passages.pause = await steps.record(async () => machine?.pause());
-  passages.resume = await steps.record(async () => machine?.resume());
-  passages.destroy = await steps.record(async () => machine?.destroy());
-  clean = await settled();
+  recorded.pause = await steps.record(async () => machine?.pause());
+  recorded.resume = await steps.record(async () => machine?.resume());
+  recorded.destroy = await steps.record(async () => machine?.destroy());
+  cleanState = await stableState();
   descriptors = openDescriptors();
 });
 afterAll(async () => {
   await host.remove();
 });
 
-it('every step there is is passed, so every one is broken below', () => {
-  const passed = new Set(Object.values(passages).flatMap((list) => list.map(({ name }) => name)));
-  expect([...stepNames].filter((name) => !passed.has(name))).toEqual(adoptionSteps);
-  const count = (list: readonly Passage[]) => `${list.length}`;
+it('the operations run every step except those of adoption, so faults are injected into all of them', () => {
+  const ran = new Set(Object.values(recorded).flatMap((list) => list.map(({ name }) => name)));
+  expect([...stepNames].filter((name) => !ran.has(name))).toEqual(adoptionSteps);
+  const count = (list: readonly StepOccurrence[]) => `${list.length}`;
   console.log(
-    `steps: launch ${count(passages.launch)}, pause ${count(passages.pause)}, resume ${count(passages.resume)}, destroy ${count(passages.destroy)}`,
+    `steps: launch ${count(recorded.launch)}, pause ${count(recorded.pause)}, resume ${count(recorded.resume)}, destroy ${count(recorded.destroy)}`,
   );
 });
 
 it('a launch that fails at any step, before or after it took effect, leaves nothing', async () => {
-  const faults = faultsOf(passages.launch);
+  const faults = faultsOf(recorded.launch);
   for (const fault of faults) {
     steps.arm([fault]);
     await expect(launch()).rejects.toThrow(`injected ${describeFault(fault)}`);
     await expectClean(describeFault(fault));
   }
   expect(events).toEqual([]);
-  console.log(`${faults.length} broken launches left nothing`);
-}, 300_000);
+  console.log(`${faults.length} failed launches left nothing`);
+});
 
 it('a launch that is aborted at any step fails and leaves nothing', async () => {
-  const faults = faultsOf(passages.launch);
+  const faults = faultsOf(recorded.launch);
   for (const fault of faults) {
     const abort = new AbortController();
     steps.arm([fault], () => abort.abort());
@@ -101,11 +108,11 @@ it('a launch that is aborted at any step fails and leaves nothing', async () => 
   }
   expect(events).toEqual([]);
   console.log(`${faults.length} aborted launches left nothing`);
-}, 300_000);
+});
 
-it('a failed launch whose clean-up fails too is cleared away by itself soon after', async () => {
-  const faults = faultsOf(passages.destroy);
-  const last = { name: 'let run', nth: 1, when: 'after' } as const;
+it('a failed launch whose cleanup fails too is cleaned up by a retry', async () => {
+  const faults = faultsOf(recorded.destroy);
+  const last = { name: 'start vcpus', nth: 1, when: 'after' } as const;
   for (const fault of faults) {
     steps.arm([last, fault]);
     await expect(launch()).rejects.toThrow(`injected ${describeFault(last)}`);
@@ -113,11 +120,11 @@ it('a failed launch whose clean-up fails too is cleared away by itself soon afte
     expect(events.splice(0)).toEqual(['cleanup_failed']);
     await expectClean(describeFault(fault));
   }
-  console.log(`${faults.length} broken clean-ups of failed launches were made good`);
-}, 300_000);
+  console.log(`${faults.length} failed cleanups of failed launches were retried successfully`);
+});
 
-it('a destroy that fails at any step is finished by the next', async () => {
-  const faults = faultsOf(passages.destroy);
+it('a destroy that fails at any step is completed by the next', async () => {
+  const faults = faultsOf(recorded.destroy);
   for (const fault of faults) {
     const machine = await launch();
     steps.arm([fault]);
@@ -126,29 +133,29 @@ it('a destroy that fails at any step is finished by the next', async () => {
     expect(await machine.exited).toMatchObject({ requested: true });
     await expectClean(describeFault(fault));
   }
-  console.log(`${faults.length} broken destroys were finished by the next`);
-}, 300_000);
+  console.log(`${faults.length} failed destroys were completed by the next`);
+});
 
-it('a pause or resume that fails leaves a machine that answers, and that can be destroyed', async () => {
+it('a pause or resume that fails leaves a machine that responds and can be destroyed', async () => {
   const machine = await launch();
   const connector = createGuestConnector();
-  const answers = async (): Promise<void> => {
+  const expectResponds = async (): Promise<void> => {
     const agent = await connector.attach(machine, 30_000);
     expect((await agent.hello()).protocol).toBe(1);
     agent.close();
     await agent.closed;
   };
-  for (const fault of faultsOf(passages.pause)) {
+  for (const fault of faultsOf(recorded.pause)) {
     steps.arm([fault]);
     await expect(machine.pause()).rejects.toThrow(`injected ${describeFault(fault)}`);
-    await answers();
+    await expectResponds();
   }
-  for (const fault of faultsOf(passages.resume)) {
+  for (const fault of faultsOf(recorded.resume)) {
     await machine.pause();
     steps.arm([fault]);
     await expect(machine.resume()).rejects.toThrow(`injected ${describeFault(fault)}`);
     await machine.resume();
-    await answers();
+    await expectResponds();
   }
   await machine.pause();
   steps.arm([{ name: 'resume', nth: 1, when: 'before' }]);
@@ -157,7 +164,7 @@ it('a pause or resume that fails leaves a machine that answers, and that can be 
   await expectClean('a failed resume');
 });
 
-it('a network that fails in the middle of being made leaves nothing', async () => {
+it('a network whose creation fails half-way leaves nothing', async () => {
   for (const program of ['nsenter', 'nft', 'tc']) {
     await withBrokenProgram(program, async () => {
       steps.arm([]);
@@ -168,7 +175,7 @@ it('a network that fails in the middle of being made leaves nothing', async () =
 });
 
 it('no descriptor is left open, and a stop leaves the host as it was', async () => {
-  await expect.poll(openDescriptors, { timeout: 5_000 }).toEqual(descriptors);
-  await host.driver.close();
-  expect(await hostState()).toBe(untouched);
+  await expect.poll(openDescriptors).toEqual(descriptors);
+  await host.driver[Symbol.asyncDispose]();
+  expect(await hostState()).toBe(initialState);
 });

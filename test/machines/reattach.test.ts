@@ -3,15 +3,16 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Machine } from '#server/core/ports/machine-driver.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
-import { makeTestDriver, type TestDriver } from '../support/driver.ts';
+import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 let host: TestDriver;
 let machine: Machine;
 beforeAll(async () => {
-  host = await makeTestDriver();
+  host = await createTestDriver();
   machine = await host.driver.launch({ id: 'reattach', size: 'small' });
 });
 afterAll(async () => {
@@ -23,8 +24,8 @@ const connector = createGuestConnector();
 const attachMs = 30_000;
 let executions = 0;
 
-/** Runs a command over a fresh attach, as the next host would. */
-const runOnce = async (command: string): Promise<string> => {
+/** Attaches, as a restarted service would, and runs a command. */
+async function runOnce(command: string): Promise<string> {
   const agent = await connector.attach(machine, attachMs);
   try {
     executions += 1;
@@ -34,30 +35,30 @@ const runOnce = async (command: string): Promise<string> => {
   } finally {
     agent.close();
   }
-};
+}
 
-/** Starts another process as the host end and kills it while bytes move; tells whether it was in the middle. */
-const killMidway = async (direction: 'read' | 'write', afterMs: number): Promise<boolean> => {
-  const script = join(import.meta.dirname, '../support/host-end.ts');
+/** Starts another process that transfers a file and kills it. Returns whether the transfer was in progress. */
+async function killMidway(direction: 'read' | 'write', afterMs: number): Promise<boolean> {
+  const script = fileURLToPath(new URL('./transfer-child.ts', import.meta.url));
   const stdio = ['ignore', 'pipe', 'inherit'] as const;
   const child: ChildProcess = spawn(process.execPath, [script, join(host.machinesDir, machine.id), direction], {
     stdio: [...stdio],
   });
-  const said: string[] = [];
+  const written: string[] = [];
   if (!child.stdout) throw new Error('no stdout');
   const lines = createInterface({ input: child.stdout });
-  const moving = new Promise<void>((resolve) => {
+  const started = new Promise<void>((resolve) => {
     lines.on('line', (line) => {
-      said.push(line);
+      written.push(line);
       resolve();
     });
   });
-  await Promise.race([moving, once(child, 'exit')]);
+  await Promise.race([started, once(child, 'exit')]);
   await wait(afterMs);
   child.kill('SIGKILL');
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  return said.includes('moving') && !said.includes('moved');
-};
+  return written.includes('started') && !written.includes('finished');
+}
 
 it.each(['read', 'write'] as const)(
   'the next attach works after kill -9 in the middle of an 8 MiB %s, 50 times',
@@ -68,9 +69,9 @@ it.each(['read', 'write'] as const)(
       midway += (await killMidway(direction, (round * 7) % 150)) ? 1 : 0;
       expect(await runOnce(`echo round ${round}`)).toBe(`round ${round}`);
     }
-    console.log(`${direction}: ${midway} of 50 kills hit the middle of the transfer`);
+    console.log(`${direction}: ${midway} of 50 kills interrupted the transfer`);
     expect(midway).toBeGreaterThan(20);
-    // A write that was cut off clears its unfinished file away once its handler has noticed.
+    // The agent removes the incomplete file of an interrupted write once its handler notices.
     const left = 'ls -A | grep -v -e eight -e written';
     expect(await runOnce(`for i in $(seq 100); do ${left} >/dev/null || break; sleep 0.1; done; ${left}`)).toBe('');
   },

@@ -1,4 +1,4 @@
-// A web server that speaks TLS on port 443 until it is killed. Argument: JSON with key and certificate.
+// An HTTPS server on port 443 that runs until it is killed. Argument: JSON with the key and the certificate.
 import { createServer } from 'node:https';
 
 const { key, cert } = JSON.parse(process.argv[2] ?? '') as { key: string; cert: string };

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createSandbox, output } from '../support/api-requests.ts';
 import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { createSandbox, output } from '../support/http.ts';
 import {
   putFile,
   pythonServer,
@@ -10,16 +10,16 @@ import {
   startVite,
   viteFolder,
 } from '../support/previews/guest-server.ts';
-import { openPreview } from '../support/previews/open-preview.ts';
+import { openPreview } from '../support/previews/preview-fixture.ts';
 import { visit } from '../support/previews/visit.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
 
 const ports = { python: 8000, node: 3000, vite: 5173, later: 9000 } as const;
 const hasChromium = (await findChromium()) !== undefined;
 let service: TestService;
 let id: string;
 let browser: TestBrowser;
-/** It takes long to start; the other servers are visited meanwhile. */
+/** Starting Vite takes long, so the other servers are tested meanwhile. */
 let vite: Promise<void>;
 beforeAll(async () => {
   if (!hasChromium) return;
@@ -35,15 +35,19 @@ afterAll(async () => {
   await service?.stop();
 });
 beforeEach((context) => {
-  if (!hasChromium) context.skip('needs chromium, which this distribution has no package of');
+  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
 });
 
-const open = async (port: number): Promise<Page> => browser.open((await openPreview(service, id, port)).url);
-const textOf = (page: Page, selector: string) => async () => (await page.textContent(selector))?.trim();
+async function open(port: number): Promise<Page> {
+  return browser.open((await openPreview(service, id, port)).url);
+}
+function textOf(page: Page, selector: string) {
+  return async () => (await page.textContent(selector))?.trim();
+}
 const soon = { timeout: 30_000 };
 
 describe('a browser that trusts the service’s authority', () => {
-  it('shows what python3 -m http.server serves', async () => {
+  it('shows a page served by python3 -m http.server', async () => {
     await output(service, id, 'mkdir www && echo "<h1>from Python</h1>" > www/index.html');
     await startServer(service, id, pythonServer('www', ports.python), ports.python);
     const page = await open(ports.python);
@@ -51,7 +55,7 @@ describe('a browser that trusts the service’s authority', () => {
     await page.close();
   });
 
-  it('talks with a Node.js server over a WebSocket and hears its events', async () => {
+  it('exchanges WebSocket messages with a Node.js server and receives its events', async () => {
     await startNodeServer(service, id, ports.node);
     const preview = await openPreview(service, id, ports.node);
     const page = await browser.open(preview.url);
@@ -63,7 +67,7 @@ describe('a browser that trusts the service’s authority', () => {
     await page.close();
   });
 
-  it('is told that nothing listens yet, and shows the server as soon as there is one', async () => {
+  it('shows that nothing listens yet, and then the server’s page once it runs', async () => {
     const page = await open(ports.later);
     expect(await page.textContent('body')).toContain(`${ports.later}`);
     await startServer(service, id, pythonServer('www', ports.later), ports.later);
@@ -71,12 +75,12 @@ describe('a browser that trusts the service’s authority', () => {
     await page.close();
   });
 
-  it('shows a page of a Vite dev server, and an edit in it without loading it again', {
+  it('shows a page of a Vite dev server, and edits to it without a reload', {
     timeout: 240_000,
   }, async () => {
     await vite;
     const page = await open(ports.vite);
-    await expect.poll(textOf(page, '#greeting'), { timeout: 120_000 }).toBe('before the edit');
+    await expect.poll(textOf(page, '#greeting')).toBe('before the edit');
     await page.evaluate("window.marker = 'the same page'");
     await putFile(service, id, `${viteFolder}/greeting.js`, "export const greeting = 'after the edit';\n");
     await expect.poll(textOf(page, '#greeting'), soon).toBe('after the edit');
@@ -91,7 +95,7 @@ describe('a browser that trusts the service’s authority', () => {
 
 it('a browser without the authority’s certificate does not open a preview', async () => {
   const preview = await openPreview(service, id, ports.python);
-  const stranger = await launchBrowser(undefined);
-  await expect(stranger.open(preview.url)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID');
-  await stranger.close();
+  const untrusting = await launchBrowser(undefined);
+  await expect(untrusting.open(preview.url)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID');
+  await untrusting.close();
 });

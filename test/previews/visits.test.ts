@@ -1,14 +1,14 @@
-import { useVisited } from '../support/previews/visited.ts';
-import { crowd } from './suites/crowd.ts';
-import { ends } from './suites/ends.ts';
-import { smuggling } from './suites/smuggling.ts';
-import { streaming } from './suites/streaming.ts';
-import { walls } from './suites/walls.ts';
+import { usePreviewFixture } from '../support/previews/preview-fixture.ts';
+import { describeConcurrency } from './suites/concurrency.ts';
+import { describeEndings } from './suites/endings.ts';
+import { describeIsolation } from './suites/isolation.ts';
+import { describeSmuggling } from './suites/smuggling.ts';
+import { describeStreaming } from './suites/streaming.ts';
 
-// One sandbox for all of them, since it takes longest to start; the last ends it.
-const visited = useVisited();
-streaming(visited);
-walls(visited);
-smuggling(visited);
-crowd(visited);
-ends(visited);
+// The suites share one sandbox, because starting it takes longest. The last suite kills its machine.
+const fixture = usePreviewFixture();
+describeStreaming(fixture);
+describeIsolation(fixture);
+describeSmuggling(fixture);
+describeConcurrency(fixture);
+describeEndings(fixture);

@@ -1,7 +1,7 @@
 import { release } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSandbox, deleteSandbox, output, type SandboxBody } from '../support/http.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { createSandbox, deleteSandbox, output, type SandboxBody } from '../support/api-requests.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
 
 let service: TestService;
 let one: SandboxBody;
@@ -15,14 +15,13 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** What the same command prints in each of the two sandboxes. */
-const inBoth = async (command: string): Promise<[string, string]> => [
-  await output(service, one.id, command),
-  await output(service, other.id, command),
-];
+/** The output of a command in each of the two sandboxes. */
+async function inBoth(command: string): Promise<[string, string]> {
+  return [await output(service, one.id, command), await output(service, other.id, command)];
+}
 
 describe('two sandboxes', () => {
-  it('have a kernel of their own', async () => {
+  it('have their own kernel', async () => {
     const kernels = await inBoth('uname -r');
     expect(kernels[0]).not.toBe(release());
     expect(kernels[0]).toContain('cloud');
@@ -41,7 +40,7 @@ describe('two sandboxes', () => {
     expect(first).not.toBe(second);
   });
 
-  it('know their own name in every place that has it', async () => {
+  it('have the same hostname in /etc/hostname and /etc/hosts', async () => {
     const names = await output(service, one.id, 'hostname; cat /etc/hostname; getent hosts "$(hostname)" | head -1');
     const [hostname, file, hosts] = names.split('\n');
     expect(file).toBe(hostname);
@@ -58,13 +57,13 @@ describe('two sandboxes', () => {
     }
   });
 
-  it('do not see each other', async () => {
+  it('do not share files', async () => {
     await output(service, one.id, 'echo secret > /workspace/mine');
     expect(await output(service, other.id, 'ls -A /workspace')).toBe('');
   });
 });
 
-it('a deleted sandbox is gone with its machine', async () => {
+it('deleting a sandbox ends its machine', async () => {
   const third = await createSandbox(service);
   expect(await service.machineProcesses()).toHaveLength(3);
   await deleteSandbox(service, third.id);

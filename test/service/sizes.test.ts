@@ -1,7 +1,7 @@
 import { sizeNames, sizes } from '@mayfly/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSandbox, deleteSandbox, output, type SandboxBody } from '../support/http.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { createSandbox, deleteSandbox, output, type SandboxBody } from '../support/api-requests.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -23,11 +23,11 @@ describe.each(sizeNames)('a %s sandbox', (size) => {
     await deleteSandbox(service, sandbox.id);
   });
 
-  it('says what it has', () => {
+  it('reports its resources', () => {
     expect(sandbox).toMatchObject({ size, resources: { vcpu, memory_gb: memoryGb, disk_gb: diskGb } });
   });
 
-  it('shows its CPUs, memory and disk inside', async () => {
+  it('has these CPUs, memory and disk inside', async () => {
     expect(await output(service, sandbox.id, 'nproc')).toBe(String(vcpu));
     const memory = Number(await output(service, sandbox.id, "awk '/MemTotal/ {print $2 * 1024}' /proc/meminfo"));
     expect(memory / gib).toBeGreaterThan(memoryGb * 0.95);
@@ -37,7 +37,7 @@ describe.each(sizeNames)('a %s sandbox', (size) => {
     expect(disk / gib).toBeLessThanOrEqual(diskGb);
   });
 
-  it('was not booted for it: its kernel is older than the request', async () => {
+  it('is restored from a template instead of booted', async () => {
     const uptimeMs = 1000 * Number((await output(service, sandbox.id, 'cat /proc/uptime')).split(' ')[0]);
     expect(uptimeMs).toBeGreaterThan(service.templates[size].manifest.savedAtUptimeMs);
     const [argv] = await service.machineProcesses();

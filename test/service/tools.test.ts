@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSandbox, exec, output, type SandboxBody } from '../support/http.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { describe, expect, it } from 'vitest';
+import { exec, output } from '../support/api-requests.ts';
+import { useSharedSandbox } from './shared-sandbox.ts';
 
-let service: TestService;
-let sandbox: SandboxBody;
-beforeAll(async () => {
-  service = await startTestService();
-  sandbox = await createSandbox(service);
-});
-afterAll(async () => {
-  await service.stop();
-});
+const shared = useSharedSandbox();
 
-const run = (command: string): Promise<string> => output(service, sandbox.id, command);
+function run(command: string): Promise<string> {
+  return output(shared.service, shared.sandbox.id, command);
+}
 
 const versions = [
   ['bash', 'bash --version'],
@@ -44,9 +38,9 @@ const versions = [
   ['ssh', 'ssh -V'],
 ] as const;
 
-describe('the tools of the image', () => {
-  it.each(versions)('%s runs', async (_, command) => {
-    expect((await exec(service, sandbox.id, command, { timeout_ms: 60_000 })).exit_code).toBe(0);
+describe('the image', () => {
+  it.each(versions)('has %s', async (_, command) => {
+    expect((await exec(shared.service, shared.sandbox.id, command, { timeout_ms: 60_000 })).exit_code).toBe(0);
   });
 
   it('has certificates and a UTF-8 locale', async () => {
@@ -78,8 +72,8 @@ cd ../app && echo '{"name":"app","version":"1.0.0"}' > package.json && npm insta
   });
 });
 
-describe('the user', () => {
-  it('is sandbox, uid 1000, at home, in a workspace of its own', async () => {
+describe('the user in the sandbox', () => {
+  it('is named sandbox, has uid 1000 and a home directory, and owns /workspace', async () => {
     expect(await run('id -un; id -u; echo ~; pwd; stat -c %U /workspace')).toBe(
       'sandbox\n1000\n/home/sandbox\n/workspace\nsandbox',
     );
@@ -88,11 +82,15 @@ describe('the user', () => {
   it('has no way to become root', async () => {
     expect(await run('find / -xdev -perm /6000 -type f 2>/dev/null | wc -l')).toBe('0');
     expect(await run("awk '/^(NoNewPrivs|CapEff)/ {print $2}' /proc/self/status")).toBe('0000000000000000\n1');
-    expect((await exec(service, sandbox.id, 'sudo -n true || su -c true < /dev/null')).exit_code).not.toBe(0);
-    expect((await exec(service, sandbox.id, 'cat /dev/vport*; head -c1 /dev/vda; cat /etc/shadow')).stdout).toBe('');
+    expect(
+      (await exec(shared.service, shared.sandbox.id, 'sudo -n true || su -c true < /dev/null')).exit_code,
+    ).not.toBe(0);
+    expect(
+      (await exec(shared.service, shared.sandbox.id, 'cat /dev/vport*; head -c1 /dev/vda; cat /etc/shadow')).stdout,
+    ).toBe('');
   });
 
-  it('has the limits of the specification', async () => {
+  it('has the resource limits of the specification', async () => {
     const limits = await run('ulimit -Sn; ulimit -Hn; ulimit -Su; ulimit -Hu; ulimit -Sf; ulimit -Hf');
     expect(limits.split('\n')).toEqual(['4096', '8192', '512', '1024', String(4 * 1024 ** 2), String(8 * 1024 ** 2)]);
   });

@@ -9,19 +9,21 @@ import { findCommand } from '#setup/host/probe.ts';
 const run = promisify(execFile);
 const deadlineMs = 60_000;
 
-/** A headless Chromium with a home of its own. */
+/** A headless Chromium with its own home folder. */
 export interface TestBrowser {
-  /** A new page in a profile of its own. */
+  /** Opens a URL in a new page. */
   open(url: string): Promise<Page>;
-  /** Ends it and removes its home. */
+  /** Closes the browser and removes its home folder. */
   close(): Promise<void>;
 }
 
-/** The path of Debian's Chromium; undefined where there is none. */
-export const findChromium = (): Promise<string | undefined> => findCommand('chromium');
+/** The path of Chromium; undefined if it is not installed. */
+export function findChromium(): Promise<string | undefined> {
+  return findCommand('chromium');
+}
 
-/** Starts Chromium for somebody who has installed an authority's certificate as people do, or none; what it does not trust it does not open. */
-export const launchBrowser = async (rootFile: string | undefined): Promise<TestBrowser> => {
+/** Starts Chromium. With a root certificate, it trusts that authority as if a user had installed it; without, the system's only. */
+export async function launchBrowser(rootFile: string | undefined): Promise<TestBrowser> {
   const executablePath = await findChromium();
   if (executablePath === undefined) throw new Error('chromium is not installed');
   const home = await mkdtemp(join(tmpdir(), 'mayfly-browser-'));
@@ -45,19 +47,19 @@ export const launchBrowser = async (rootFile: string | undefined): Promise<TestB
     await rm(home, { recursive: true, force: true, maxRetries: 10 });
     throw error;
   }
-};
+}
 
-/** Puts the certificate where Chromium keeps those of its user. */
-const trust = async (home: string, rootFile: string): Promise<void> => {
+/** Adds the certificate to the NSS database in which Chromium looks for authorities of the user. */
+async function trust(home: string, rootFile: string): Promise<void> {
   const folder = join(home, '.pki', 'nssdb');
   await mkdir(folder, { recursive: true });
   await run('certutil', ['-d', `sql:${folder}`, '-N', '--empty-password']);
   await run('certutil', ['-d', `sql:${folder}`, '-A', '-n', 'mayfly', '-t', 'C,,', '-i', rootFile]);
-};
+}
 
-const openPage = async (browser: Browser, url: string): Promise<Page> => {
+async function openPage(browser: Browser, url: string): Promise<Page> {
   const page = await browser.newPage();
   page.setDefaultTimeout(deadlineMs);
   await page.goto(url);
   return page;
-};
+}

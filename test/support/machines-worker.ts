@@ -1,28 +1,30 @@
-// Real machines on the laboratory's host, driven by orders on standard input.
+// Runs real machines in its own process, for tests of networking and of adoption. Takes requests on standard input.
 
 import type { GuestAgent } from '#server/core/ports/guest-agent.ts';
 import type { EgressPolicy } from '#server/core/ports/machine-driver.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
-import { serveRpc } from '#server-test/network/rpc-serve.ts';
-import type { PreparedHost } from './prepared.ts';
+import { serveRpc } from '#server-test/network/rpc.ts';
+import type { PreparedHost } from './prepared-host.ts';
 
 const connector = createGuestConnector();
 const machines = new Map<string, { readonly machine: QemuMachine; readonly agent: GuestAgent }>();
-const say = (fields: object, event: string): void => void process.stderr.write(`${event} ${JSON.stringify(fields)}\n`);
+function writeLog(fields: object, event: string): void {
+  process.stderr.write(`${event} ${JSON.stringify(fields)}\n`);
+}
 let driver: QemuDriver | undefined;
 let executions = 0;
 
-const machineOf = (id: string) => {
+function machineOf(id: string) {
   const found = machines.get(id);
   if (!found) throw new Error(`no machine ${id}`);
   return found;
-};
+}
 
 serveRpc({
   open: async ({ host, dataDir, resolvConfPath }: { host: PreparedHost; dataDir: string; resolvConfPath: string }) => {
-    const log = { debug: () => {}, info: () => {}, warn: say, error: say };
+    const log = { debug: () => {}, info: () => {}, warn: writeLog, error: writeLog };
     driver = await QemuDriver.open({ ...host, dataDir, resolvConfPath, log });
     await driver.adopt();
   },
@@ -41,6 +43,6 @@ serveRpc({
   setEgress: ({ name, egress }: { name: string; egress: EgressPolicy }) => machineOf(name).machine.setEgress(egress),
   close: async () => {
     await Promise.all(Array.from(machines.values(), ({ machine }) => machine.destroy()));
-    await driver?.close();
+    await driver?.[Symbol.asyncDispose]();
   },
 });

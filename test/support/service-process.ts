@@ -2,24 +2,25 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Target } from './http.ts';
-import { preparedHost } from './prepared.ts';
-import type { ServiceData } from './service-data.ts';
+import type { Target } from './api-requests.ts';
+import { preparedHost } from './prepared-host.ts';
+import { type ServiceData, testApiKey } from './service-settings.ts';
 
-/** A service in a process of its own. */
+/** A service that runs in its own process. */
 export interface ServiceProcess extends Target {
   readonly baseUrl: string;
   readonly child: ChildProcess;
-  /** SIGTERM stops it and destroys its machines, SIGKILL ends it as a crash does. */
-  end(signal: NodeJS.Signals): Promise<void>;
+  /** Kills the process with SIGKILL, as a crash would. Its machines keep running. */
+  kill(): Promise<void>;
+  /** Stops the service and destroys its machines. */
+  destroy(): Promise<void>;
 }
 
-/** Starts a service on data that may be an earlier one's and waits until it takes requests. */
-export const startServiceProcess = async (
+/** Starts a service on new data, or on the data of an earlier service, and waits until it accepts requests. */
+export async function startServiceProcess(
   data: ServiceData,
   settings: Readonly<Record<string, string>> = {},
-): Promise<ServiceProcess> => {
-  const key = 'mf_test_key_of_the_first_account';
+): Promise<ServiceProcess> {
   const script = join(import.meta.dirname, 'run-service.ts');
   const child = spawn(
     process.execPath,
@@ -31,9 +32,9 @@ export const startServiceProcess = async (
         ...data.settings,
         MAYFLY_PORT: '0',
         MAYFLY_PREVIEW_PORT: '0',
-        // The URLs stay the same when it is started again.
+        // Keeps preview URLs the same after a restart.
         MAYFLY_PREVIEW_PUBLIC_PORT: '8443',
-        MAYFLY_BOOTSTRAP_API_KEY: key,
+        MAYFLY_BOOTSTRAP_API_KEY: testApiKey,
         MAYFLY_LOG_LEVEL: 'error',
         MAYFLY_POOL: 'none',
         ...settings,
@@ -41,16 +42,18 @@ export const startServiceProcess = async (
     },
   );
   const [url] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(60_000) });
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  };
   return {
     url: String(url),
     baseUrl: `${url}/v1`,
-    key,
+    key: testApiKey,
     child,
-    end: async (signal) => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, 'exit');
-      child.kill(signal);
-      await exited;
-    },
+    kill: () => end('SIGKILL'),
+    destroy: () => end('SIGINT'),
   };
-};
+}

@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Says at the end how many tests were skipped, and why. */
+/** Prints at the end how many tests were skipped, by reason. */
 export class SkipReport implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = new Map<string, number>();

@@ -1,5 +1,5 @@
-// testguest stands in for a virtual machine in tests: it opens a machine's tap the way QEMU does, as the machine's user, and
-// joins it to a tap in a namespace that plays the guest. It can also send one ping.
+// testguest simulates a virtual machine in tests. It opens a machine's tap as the machine's user, as QEMU does, and connects
+// it to a tap in the namespace of a simulated guest. It can also send one ping.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// join copies frames between tap0 of the machine's namespace and eth0 of the guest's until it is killed.
+// join copies frames between tap0 in the machine's namespace and eth0 in the guest's until it is killed.
 func join(machineNetns, uid, guestNetns string) error {
 	user, err := strconv.Atoi(uid)
 	if err != nil {
@@ -99,7 +99,7 @@ func copyFrames(from, to int) error {
 	}
 }
 
-// ping succeeds when an echo comes back within a second.
+// ping succeeds if an echo reply arrives within a second.
 func ping(address string) error {
 	target, err := net.ResolveIPAddr("ip4", address)
 	if err != nil {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `mayfly` command: plain JavaScript for whatever Node.js (18 or newer) the machine has. Hands over to the project's own Node.js 24.
+// The `mayfly` command. Plain JavaScript that runs on Node.js 18 or newer and runs the CLI with the project's own Node.js 24.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -16,11 +16,11 @@ if (!existsSync(projectNode)) {
   await import(main);
 } else {
   const child = spawn(projectNode, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
-  child.on('error', (error) => fail(`error: ${projectNode} could not be started: ${error.message}`));
+  child.on('error', (error) => fail(`error: ${projectNode} could not be started: ${error.message}.`));
   child.on('close', (code, signal) => {
     process.exitCode = code ?? 128 + constants.signals[signal];
   });
-  // A terminal's Ctrl-C reaches the child by itself.
+  // Ctrl-C in a terminal reaches the child directly.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
   process.on('SIGTERM', () => child.kill('SIGTERM'));
 }

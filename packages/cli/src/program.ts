@@ -1,25 +1,59 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
-import { addAdmin } from './admin/admin.ts';
-import { printable } from './output/printable.ts';
-import type { Surroundings } from './surroundings.ts';
+import { Command, CommanderError } from 'commander';
+import { addAccounts } from './admin/accounts.ts';
+import { addKeys } from './admin/keys.ts';
+import { type CliIo, Failure } from './cli-io.ts';
+import { printable } from './output.ts';
 
-/** The whole command line of `mayfly`. */
-export function buildProgram(surroundings: Surroundings): Command {
+/** Runs one command line and returns its exit code: 0 success, 1 failure, 2 invalid command line. */
+export async function run(args: readonly string[], io: CliIo): Promise<number> {
+  try {
+    await buildProgram(io).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (!(error instanceof Failure)) throw error;
+    io.stderr.write(`error: ${printable(error.message)}\n`);
+    return error.exitCode;
+  }
+}
+
+function buildProgram(io: CliIo): Command {
   const program = new Command('mayfly')
-    .description('Disposable sandboxes on your own machine.')
+    .description('Disposable sandboxes on your own hardware.')
     .version(readVersion(), '--version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
+    .helpOption('-h, --help', 'print help')
     .helpCommand(false)
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void surroundings.stdout.write(text),
-      writeErr: (text) => void surroundings.stderr.write(text),
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
       outputError: (text, write) => write(`${printable(text.trim().replaceAll('\n', ' '))}\n`),
     });
-  addAdmin(program, surroundings);
+  addAdmin(program, io);
   return program;
+}
+
+const adminExamples = `
+Examples:
+  mayfly admin accounts create --email ada@example.com --credit 25
+  mayfly admin accounts list --json
+  mayfly admin keys revoke --email ada@example.com --key key_3k5vq2
+`;
+
+/** `mayfly admin …`: administers the service that runs on this machine. */
+function addAdmin(program: Command, io: CliIo): void {
+  const admin = program
+    .command('admin')
+    .summary('manage accounts and API keys')
+    .description(
+      'Manage the accounts and API keys of the service on this machine. Requires root: the commands use a socket in the data folder.',
+    )
+    .helpCommand(false)
+    .addHelpText('after', adminExamples);
+  addAccounts(admin, io);
+  addKeys(admin, io);
 }
 
 function readVersion(): string {

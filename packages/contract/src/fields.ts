@@ -1,31 +1,44 @@
 import { z } from 'zod';
 
-// The metadata of a schema is what the reference says about it where its checks do not show it: keywords of JSON Schema, and
-// `published`, which stands there instead of what the schema itself would give.
+// Building blocks of the schemas. `meta` adds what the OpenAPI document should say about a schema but cannot be derived from its
+// checks: keywords of JSON Schema, or `published`, which replaces the derived schema.
 
-/** How long a string is in code points, which is how the interface counts characters. */
+/** Opaque ids; the prefixes are for human readers. */
+export const sandboxId = z.string().meta({ description: 'Opaque.', examples: ['sbx_4w5pz2hq7m3kx6tn2ab7cdfe'] });
+export const executionId = z.string().meta({ description: 'Opaque.', examples: ['exec_q2m7rk4t5x3vb6ynz7pahcdw'] });
+export const accountId = z.string().meta({ description: 'Opaque.', examples: ['acct_h6k3vz5p2wq7mx4tnb3ycdrf'] });
+
+/** A request id that a caller may choose: visible ASCII characters. Any other value is replaced. */
+export const requestIdPattern = /^[\x21-\x7e]{1,128}$/;
+
+/** A date-time in a response: ISO 8601 in UTC. */
+export function timestamp(description: string, example: string) {
+  return z.iso.datetime().meta({ description, examples: [example] });
+}
+
+/** Whether a string has at most `max` code points, which is how the API counts characters. */
+export function fitsCodePoints(text: string, max: number): boolean {
+  // The length in UTF-16 units settles most cases without counting.
+  return text.length <= max || (text.length <= max * 2 && countCodePoints(text) <= max);
+}
+
 function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
 }
 
-/** Whether a string has at most so many code points; does not count when the answer is plain. */
-export function fitsCodePoints(text: string, max: number): boolean {
-  return text.length <= max || (text.length <= max * 2 && countCodePoints(text) <= max);
-}
-
-/** No NUL anywhere, as a pattern of JSON Schema. */
+/** The JSON Schema pattern of a string without NUL. */
 export const withoutNulPattern = '^[^\\u0000]*$';
 
-/** A string that can reach a process or a file name: neither knows NUL. */
+/** Rejects NUL, which neither process arguments nor file names can contain. */
 export function withoutNul<Field extends z.ZodString>(name: string, field: Field) {
   return field
     .refine((text) => !text.includes('\0'), { error: `${name} must not contain NUL characters` })
     .meta({ pattern: withoutNulPattern });
 }
 
-/** A string without NUL, at most so many code points long. */
+/** A string without NUL of at most `max` code points. */
 export function textField(name: string, max: number) {
   return withoutNul(
     name,
@@ -36,13 +49,13 @@ export function textField(name: string, max: number) {
   );
 }
 
-/** An integer of a JSON body within bounds. */
+/** An integer in a JSON body. */
 export function integerField(name: string, min: number, max: number) {
   const error = `${name} must be an integer from ${min} to ${max}`;
   return z.number({ error }).int({ error }).min(min, { error }).max(max, { error });
 }
 
-/** An integer of a path or query string within bounds. */
+/** An integer in a path or query string. */
 export function integerParameter(name: string, min: number, max: number) {
   const error = `${name} must be an integer from ${min} to ${max}`;
   return z
@@ -53,7 +66,7 @@ export function integerParameter(name: string, min: number, max: number) {
     .meta({ published: { type: 'integer', minimum: min, maximum: max } });
 }
 
-/** A boolean of a query string: `true` or `false`. */
+/** A boolean in a query string: `true` or `false`. */
 export function booleanParameter(name: string) {
   return z
     .enum(['true', 'false'], { error: `${name} must be true or false` })
@@ -61,23 +74,39 @@ export function booleanParameter(name: string) {
     .meta({ published: { type: 'boolean' } });
 }
 
-/** A field of a body that may be missing or null, which both mean this value. */
-export function fieldOr<Field extends z.ZodType, const Missing>(field: Field, missing: Missing) {
+/** An optional field of a body. Missing and null both mean the default. */
+export function fieldOr<Field extends z.ZodType, const Default>(field: Field, defaultValue: Default) {
   return field
     .nullish()
-    .transform((given) => given ?? missing)
-    .meta({ default: missing });
+    .transform((given) => given ?? defaultValue)
+    .meta({ default: defaultValue });
 }
 
-/** A parameter that may be missing, which means this value. */
-export function parameterOr<Field extends z.ZodType, const Missing>(field: Field, missing: Missing) {
+/** An optional path or query parameter with a default. */
+export function parameterOr<Field extends z.ZodType, const Default>(field: Field, defaultValue: Default) {
   return field
     .optional()
-    .transform((given) => given ?? missing)
-    .meta({ default: missing });
+    .transform((given) => given ?? defaultValue)
+    .meta({ default: defaultValue });
 }
 
-/** A body that may be missing: nothing and null are read as `{}`. */
+/** A JSON object as the body. A missing body and null are read as `{}`. */
 export function optionalBody<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess((body) => body ?? {}, z.object(shape, { error: 'the body must be a JSON object' }));
+}
+
+/** One page of a list that is read with a cursor, newest first. */
+export function listEnvelope<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    object: z.literal('list'),
+    data: z.array(item).describe('Newest first.'),
+    has_more: z.boolean().meta({ description: 'Whether there are more pages.', examples: [false] }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Pass it as `starting_after` to get the next page. Null on the last page.',
+        examples: [null],
+      }),
+  });
 }

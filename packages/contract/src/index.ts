@@ -1,11 +1,25 @@
-export { type ErrorBody, errorBodySchema } from './errors/error-body.ts';
-export { type ErrorEntry, type ErrorType, errorTable, errorTypes, type RetryCategory } from './errors/error-table.ts';
-export { describeFailedRules } from './errors/failed-rules.ts';
-export { withoutNulPattern } from './fields.ts';
-export { type AccountLimits, accountLimitNames, defaultLimits, type Limits, workspacePath } from './limits.ts';
+export {
+  describeFailedRules,
+  type ErrorBody,
+  type ErrorEntry,
+  type ErrorType,
+  errorBodySchema,
+  errorTable,
+  errorTypes,
+  type RetryCategory,
+} from './error-table.ts';
+export { requestIdPattern, withoutNulPattern } from './fields.ts';
+export {
+  type AccountLimits,
+  accountLimitNames,
+  defaultLimits,
+  type Limits,
+  operatorLimitKeys,
+  workspacePath,
+} from './limits.ts';
 export { openApiDocument } from './openapi/document.ts';
-export { exampleOf } from './openapi/example.ts';
 export { type Block, type Chapter, guide } from './openapi/guide.ts';
+export { exampleOf } from './openapi/publish-schema.ts';
 export type {
   JsonSchema,
   OpenApiDocument,
@@ -15,16 +29,12 @@ export type {
   ResponseObject,
 } from './openapi/types.ts';
 export { defineOperations, type Operations } from './operations/all-operations.ts';
-export type { CreateSandboxBody } from './operations/create-sandbox.ts';
-export { resolveFilePath } from './operations/file-path.ts';
+export type { ListExecutionsQuery, RunCommandBody } from './operations/executions.ts';
 export type { DeleteFileQuery, ReadFileQuery, WriteFileBody } from './operations/files.ts';
-export type { ListExecutionsQuery } from './operations/list-executions.ts';
-export type { ListSandboxesQuery } from './operations/list-sandboxes.ts';
-export type { ExtendSandboxBody } from './operations/one-sandbox.ts';
+export { resolveFilePath } from './operations/files.ts';
 export { commonErrors, type Operation } from './operations/operation.ts';
-export type { RunCommandBody } from './operations/run-command.ts';
-export { requestIdPattern } from './request-id.ts';
-export { type Account, accountSchema } from './resources/account.ts';
+export type { CreateSandboxBody, ExtendSandboxBody, ListSandboxesQuery } from './operations/sandboxes.ts';
+export { type Account, accountSchema, type Usage, usageSchema } from './resources/account.ts';
 export {
   type Execution,
   type ExecutionList,
@@ -60,9 +70,11 @@ export {
   type Sandbox,
   type SandboxList,
   type SandboxStatus,
+  type SizeName,
+  type SizeResources,
   sandboxListSchema,
   sandboxSchema,
   sandboxStatuses,
+  sizeNames,
+  sizes,
 } from './resources/sandbox.ts';
-export { type Usage, usageSchema } from './resources/usage.ts';
-export { type SizeName, type SizeResources, sizeNames, sizes } from './sizes.ts';

@@ -1,35 +1,31 @@
-/** The limits of the specification. Units are in the names; an operator's settings may change each of them. */
+/** The specification's limits that an operator can change. Units are in the names. */
 export interface Limits {
-  /** In one window of 60 seconds, over all keys of an account. */
+  /** Per account, over all of its keys, in one 60-second window. */
   readonly requestsPerMinute: number;
   readonly creationsPerMinute: number;
-  /** In one window, from one source address, before its key is looked at. */
+  /** Per source address in one 60-second window, counted before the key is verified. */
   readonly sourceRequestsPerMinute: number;
-  /** Provisioning and running at once, of one account. */
+  /** Sandboxes of one account that are provisioning or running. */
   readonly concurrentSandboxes: number;
-  /** Not revoked, of one account. */
+  /** Active keys of one account. */
   readonly apiKeys: number;
   readonly defaultTimeoutMinutes: number;
   readonly maxTimeoutMinutes: number;
-  readonly nameCharacters: number;
-  readonly idempotencyKeyCharacters: number;
   readonly commandCharacters: number;
   readonly defaultCommandTimeoutMs: number;
-  readonly minCommandTimeoutMs: number;
   readonly maxCommandTimeoutMs: number;
-  /** Kept of each of stdout and stderr. */
+  /** Captured output per stream (stdout, stderr). */
   readonly captureBytes: number;
-  /** Of a file read or written. */
+  /** Size of a file that is read or written. */
   readonly fileBytes: number;
   readonly bodyBytes: number;
-  /** Of a request to the file routes. */
+  /** Request body of the file routes. */
   readonly fileBodyBytes: number;
   readonly defaultPageSize: number;
   readonly maxPageSize: number;
-  readonly maxUsageDays: number;
 }
 
-/** The numbers of the specification. */
+/** The values of the specification. */
 export const defaultLimits: Limits = Object.freeze({
   requestsPerMinute: 120,
   creationsPerMinute: 40,
@@ -38,11 +34,8 @@ export const defaultLimits: Limits = Object.freeze({
   apiKeys: 10,
   defaultTimeoutMinutes: 15,
   maxTimeoutMinutes: 1440,
-  nameCharacters: 100,
-  idempotencyKeyCharacters: 255,
   commandCharacters: 100_000,
   defaultCommandTimeoutMs: 60_000,
-  minCommandTimeoutMs: 1_000,
   maxCommandTimeoutMs: 600_000,
   captureBytes: 1_048_576,
   fileBytes: 8_388_608,
@@ -50,10 +43,20 @@ export const defaultLimits: Limits = Object.freeze({
   fileBodyBytes: 11_219_763,
   defaultPageSize: 20,
   maxPageSize: 100,
+});
+
+/** The limits that have a `MAYFLY_LIMIT_…` setting: those in the specification's table. */
+export const operatorLimitKeys = Object.keys(defaultLimits) as readonly (keyof Limits)[];
+
+/** Bounds of single fields, which are part of the interface and cannot be configured. */
+export const fixedLimits = Object.freeze({
+  nameCharacters: 100,
+  idempotencyKeyCharacters: 255,
+  minCommandTimeoutMs: 1_000,
   maxUsageDays: 365,
 });
 
-/** The limits that an operator can also set for one account. */
+/** The limits that an operator can also set for a single account. */
 export const accountLimitNames = [
   'requestsPerMinute',
   'creationsPerMinute',
@@ -64,5 +67,17 @@ export const accountLimitNames = [
 
 export type AccountLimits = Pick<Limits, (typeof accountLimitNames)[number]>;
 
-/** Where commands run and relative paths start. */
+/** The working directory of commands and the base of relative file paths. */
 export const workspacePath = '/workspace';
+
+const byteUnits = [
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+] as const;
+
+/** Formats a size with a binary unit and at most one decimal, e.g. `10.7 MiB`. */
+export function formatBytes(count: number): string {
+  const [unit, size] = byteUnits.find(([, least]) => count >= least) ?? ['bytes', 1];
+  return `${(Math.round((count / size) * 10) / 10).toLocaleString('en-US')} ${unit}`;
+}

@@ -1,22 +1,27 @@
-/** Where announcements go; a subset of a writable stream, so that tests can collect them. */
+/** A failure whose message is written for the operator: what happened and what to do. Shown without a stack. */
+export class SetupError extends Error {
+  override readonly name = 'SetupError';
+}
+
+/** Where announcements are written. A subset of a writable stream, so that tests can collect them. */
 export interface AnnouncementSink {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** Lets a running step say what it is busy with. */
+/** Reports what a running step is busy with. */
 export type ReportDetail = (detail: string) => void;
 
-/** Tells the operator what set-up does, how far it is and how long it took. */
+/** Shows the operator what set-up does and how long it takes. */
 export interface Announcer {
-  /** One plain line. */
+  /** Prints one line. */
   line(text: string): void;
-  /** Announces a step, repeats itself while it takes long, and says how it ended. */
+  /** Announces a step, shows its progress, and says how long it took or that it failed. */
   step<T>(title: string, work: (report: ReportDetail) => Promise<T>): Promise<T>;
 }
 
-const heartbeatMs = 10_000;
-const terminalRefreshMs = 1_000;
+const progressMs = 10_000;
+const terminalProgressMs = 1_000;
 
 /** "0.4 s", "61 s", "3 min 5 s". */
 export function formatElapsed(elapsedMs: number): string {
@@ -25,7 +30,7 @@ export function formatElapsed(elapsedMs: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** An announcer that redraws one line on a terminal and prints a plain line every ten seconds elsewhere. */
+/** An announcer that redraws one line on a terminal, and elsewhere prints a line every ten seconds. */
 export function createAnnouncer(sink: AnnouncementSink, now: () => number = () => performance.now()): Announcer {
   const isTerminal = sink.isTTY === true;
   const clear = isTerminal ? '\r\u001b[K' : '';
@@ -37,7 +42,7 @@ export function createAnnouncer(sink: AnnouncementSink, now: () => number = () =
       const describe = () => `▸ ${title} … ${formatElapsed(now() - startedMs)}${detail && ` · ${detail}`}`;
       const draw = () => sink.write(isTerminal ? `${clear}${describe().slice(0, 110)}` : `${describe()}\n`);
       sink.write(`▸ ${title} …${isTerminal ? '' : '\n'}`);
-      const timer = setInterval(draw, isTerminal ? terminalRefreshMs : heartbeatMs);
+      const timer = setInterval(draw, isTerminal ? terminalProgressMs : progressMs);
       try {
         const result = await work((text) => {
           detail = text.slice(0, 80);

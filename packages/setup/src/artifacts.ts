@@ -1,14 +1,21 @@
 import type { SizeName } from '@mayfly/contract';
-import type { HostTools } from '@mayfly/server/machines/qemu/driver.ts';
-import { type CacheEntry, hasEntry } from './cache/entry.ts';
-import type { StepContext } from './steps/context.ts';
+import type { HostTools } from '@mayfly/server/machines';
+import { type CacheEntry, findEntry } from './cache/entry.ts';
 import { disksEntry, ensureDisks } from './steps/disks.ts';
-import { agentProgram, ensureProgram, jailProgram, netProgram, programEntry } from './steps/go-program.ts';
-import { chooseGo, type GoChoice } from './steps/go-toolchain.ts';
+import {
+  agentProgram,
+  chooseGo,
+  ensureProgram,
+  type GoChoice,
+  jailProgram,
+  netProgram,
+  programEntry,
+} from './steps/go.ts';
 import { ensureInitramfs, initramfsEntry } from './steps/initramfs.ts';
 import { ensureKernel, kernelEntry } from './steps/kernel.ts';
+import type { StepContext } from './steps/step.ts';
 
-/** Everything a guest is made of; absolute paths of files that are never written to. */
+/** The files that guests are made of, as absolute paths. They are never written to. */
 export interface GuestArtifacts {
   readonly kernelPath: string;
   readonly initrdPath: string;
@@ -18,12 +25,12 @@ export interface GuestArtifacts {
   readonly qemuPreloadPath: string | undefined;
   /** e.g. "6.12.48+deb13-cloud-arm64". */
   readonly kernelVersion: string;
-  /** Hashes of what each was made from; what is made from them again should hash these. */
+  /** Cache keys of the artifacts; part of the keys of the templates, which are built from them. */
   readonly keys: { readonly kernel: string; readonly initrd: string; readonly disks: string };
 }
 
-/** Which cache entries make up the guest as the checkout is now. */
-export interface GuestPlan {
+/** The cache entries of everything that is built, for the current state of the checkout. */
+export interface BuildPlan {
   readonly go: GoChoice;
   readonly kernel: CacheEntry;
   readonly agent: CacheEntry;
@@ -33,8 +40,8 @@ export interface GuestPlan {
   readonly disks: CacheEntry;
 }
 
-/** Names all entries without making any. */
-export async function planGuest(arch: string): Promise<GuestPlan> {
+/** Determines all entries without building any. */
+export async function planBuild(arch: string): Promise<BuildPlan> {
   const go = await chooseGo(arch);
   const [agent, jail, net, disks] = await Promise.all([
     programEntry(agentProgram, arch, go),
@@ -46,13 +53,14 @@ export async function planGuest(arch: string): Promise<GuestPlan> {
   return { go, kernel, agent, jail, net, initramfs: initramfsEntry(agent, kernel), disks };
 }
 
-/** Whether the large things, kernel and disks, are in the cache already. */
-export async function isGuestCached(cacheDir: string, plan: GuestPlan): Promise<boolean> {
-  return (await hasEntry(cacheDir, plan.kernel)) && (await hasEntry(cacheDir, plan.disks));
+/** Whether the large artifacts, kernel and disks, are already cached. */
+export async function isGuestCached(cacheDir: string, { kernel, disks }: BuildPlan): Promise<boolean> {
+  const found = await Promise.all([kernel, disks].map((entry) => findEntry(cacheDir, entry)));
+  return found.every((path) => path !== undefined);
 }
 
-/** The guest's artifacts, made where they are not cached. */
-export async function ensureGuestArtifacts(context: StepContext, plan: GuestPlan): Promise<GuestArtifacts> {
+/** The guest's artifacts, built if they are not cached. */
+export async function ensureGuestArtifacts(context: StepContext, plan: BuildPlan): Promise<GuestArtifacts> {
   const kernel = await ensureKernel(context, plan.kernel);
   const disks = await ensureDisks(context, plan.disks);
   const agentPath = await ensureProgram(context, agentProgram, plan.agent, plan.go);
@@ -67,8 +75,8 @@ export async function ensureGuestArtifacts(context: StepContext, plan: GuestPlan
   };
 }
 
-/** The programs of our own that run on the host, made where they are not cached. */
-export async function ensureHostTools(context: StepContext, plan: GuestPlan): Promise<HostTools> {
+/** The project's own programs that run on the host, compiled if they are not cached. */
+export async function ensureHostTools(context: StepContext, plan: BuildPlan): Promise<HostTools> {
   return {
     jailPath: await ensureProgram(context, jailProgram, plan.jail, plan.go),
     netPath: await ensureProgram(context, netProgram, plan.net, plan.go),

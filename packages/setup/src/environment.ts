@@ -1,16 +1,25 @@
-/** Everything set-up reads from the environment. */
+import { fileURLToPath } from 'node:url';
+import { defaultCacheDir } from '@mayfly/server/app';
+import { SetupError } from './announce.ts';
+
+/** Absolute path of the checkout, without a trailing slash. */
+export const projectRoot = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+
+/** The settings of set-up. */
 export interface SetupEnvironment {
   /** Absolute folder of all cached artifacts. */
   readonly cacheDir: string;
-  /** Archive to take Debian 13 from instead of the one the host uses. */
+  /** Archive to take Debian 13 from instead of the host's own. */
   readonly debianMirror: string | undefined;
 }
 
-/** The set-up's view of the environment; the only place of this package that reads it for settings. */
+/** Reads the settings of set-up. The only place in this package that reads settings from the environment. */
 export function readEnvironment(env: NodeJS.ProcessEnv): SetupEnvironment {
-  const cacheDir = env.MAYFLY_CACHE_DIR || '/var/cache/mayfly';
+  const cacheDir = env.MAYFLY_CACHE_DIR || defaultCacheDir;
   if (!cacheDir.startsWith('/')) {
-    throw new RangeError(`MAYFLY_CACHE_DIR must be an absolute path, not "${cacheDir}"`);
+    throw new SetupError(
+      `MAYFLY_CACHE_DIR must be an absolute path, not "${cacheDir}". Set it to a path that starts with /.`,
+    );
   }
   return { cacheDir, debianMirror: env.MAYFLY_DEBIAN_MIRROR || undefined };
 }

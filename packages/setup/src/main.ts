@@ -1,66 +1,70 @@
 import { constants } from 'node:os';
-import { createAnnouncer } from './announce.ts';
-import { runBench } from './commands/bench.ts';
+import { destroySandboxes, runService } from '@mayfly/server/app';
+import { ProgramFailed } from '@mayfly/server/machines';
+import { createAnnouncer, SetupError } from './announce.ts';
+import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
-import { destroySandboxes } from './commands/destroy.ts';
-import { printArtifacts } from './commands/prepare.ts';
-import { startService } from './commands/start.ts';
-import { runTests } from './commands/test.ts';
+import { uninstall } from './commands/uninstall.ts';
 import { readEnvironment } from './environment.ts';
-import { refuseUnfitHost } from './host/unfit-host.ts';
-import { type Prepared, prepare } from './prepare.ts';
-import { SetupError } from './setup-error.ts';
+import { refuseUnfitHost } from './host/problems.ts';
+import { keepEntries, type Prepared, prepare } from './prepare.ts';
 
-/** What follows a finished set-up; its result is the exit code. */
-type Command = (prepared: Prepared, args: readonly string[]) => Promise<number>;
+/** A command returns its exit code. */
+interface Command {
+  /** Runs after set-up. */
+  readonly run: (prepared: Prepared, args: readonly string[]) => Promise<number>;
+  /** Whether it starts machines, so that an unfit host is refused before anything is built. */
+  readonly startsMachines: boolean;
+}
 
 const commands: Readonly<Record<string, Command>> = {
-  start: startService,
-  test: runTests,
-  bench: runBench,
-  destroy: destroySandboxes,
-  prepare: printArtifacts,
+  start: { run: startService, startsMachines: true },
+  test: { run: runTests, startsMachines: true },
+  bench: { run: (_, args) => runBench(args), startsMachines: true },
+  destroy: { run: destroySandboxes, startsMachines: false },
+  prepare: { run: printArtifacts, startsMachines: false },
 };
 
-/** What needs no set-up, or does its own. */
-const immediate: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+/** Commands that need no set-up, or do their own. */
+const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   conformance: runConformance,
+  metrics: printCodeMetrics,
+  uninstall,
 };
-
-/** The commands that start machines need a host that can run them, and say so before anything is built for it. */
-const machineCommands: readonly string[] = ['start', 'test', 'bench'];
 
 const [name = '', ...args] = process.argv.slice(2);
 process.exitCode = await main(name, args);
 
 async function main(commandName: string, commandArgs: readonly string[]): Promise<number> {
-  const atOnce = immediate[commandName];
-  if (atOnce) return await atOnce(commandArgs);
-  const command = commands[commandName];
-  if (!command) {
-    const names = Object.keys({ ...commands, ...immediate }).join(', ');
-    process.stderr.write(`Unknown command "${commandName}". There are: ${names}.\n`);
-    return 2;
-  }
   const interruption = catchSignals();
   try {
-    if (machineCommands.includes(commandName)) await refuseUnfitHost();
-    const announcer = createAnnouncer(process.stderr);
+    const withoutSetup = commandsWithoutSetup[commandName];
+    if (withoutSetup) {
+      interruption.stopCatching();
+      return await withoutSetup(commandArgs);
+    }
+    const command = commands[commandName];
+    if (!command) {
+      const names = Object.keys({ ...commands, ...commandsWithoutSetup }).join(', ');
+      process.stderr.write(`Unknown command "${commandName}". Use one of: ${names}.\n`);
+      return 2;
+    }
+    if (command.startsMachines) await refuseUnfitHost();
     const prepared = await prepare({
       environment: readEnvironment(process.env),
       purpose: commandName === 'test' ? 'tests' : 'service',
-      announcer,
+      announcer: createAnnouncer(process.stderr),
       signal: interruption.signal,
     });
     interruption.stopCatching();
-    return await command(prepared, commandArgs);
+    return await command.run(prepared, commandArgs);
   } catch (error) {
     const caught = interruption.caught();
     if (caught) {
-      process.stderr.write(`\nInterrupted by ${caught}; nothing half-made was left.\n`);
+      process.stderr.write(`\nInterrupted by ${caught}. The next start continues where this one stopped.\n`);
       return 128 + constants.signals[caught];
     }
-    if (error instanceof SetupError || error instanceof RangeError) {
+    if (error instanceof SetupError || error instanceof ProgramFailed) {
       process.stderr.write(`${error.message}\n`);
       return 1;
     }
@@ -70,18 +74,32 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
   }
 }
 
-/** Turns SIGINT and SIGTERM into an abort for as long as set-up runs. */
+async function startService(prepared: Prepared): Promise<number> {
+  using _entries = keepEntries(prepared);
+  return await runService(prepared);
+}
+
+/** Prints where the artifacts are, as JSON for scripts. */
+function printArtifacts({ artifacts }: Prepared): Promise<number> {
+  process.stdout.write(`${JSON.stringify(artifacts, null, 2)}\n`);
+  return Promise.resolve(0);
+}
+
+/** Turns signals into an abort while set-up runs. */
 function catchSignals() {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const controller = new AbortController();
-  let signal: 'SIGINT' | 'SIGTERM' | undefined;
-  const onSignal = (received: 'SIGINT' | 'SIGTERM') => {
-    signal ??= received;
+  let first: (typeof signals)[number] | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    first ??= signals.find((known) => known === signal);
     controller.abort();
   };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  for (const signal of signals) process.on(signal, onSignal);
   return {
     signal: controller.signal,
-    caught: () => signal,
-    stopCatching: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal),
+    caught: () => first,
+    stopCatching: () => {
+      for (const signal of signals) process.off(signal, onSignal);
+    },
   };
 }

@@ -1,27 +1,25 @@
-import { join } from 'node:path';
-import type { HostTools } from '@mayfly/server/machines/qemu/driver.ts';
-import { detectEngine, type QemuEngine } from '@mayfly/server/machines/qemu/host/engine.ts';
-import { type Announcer, formatElapsed } from './announce.ts';
+import { dirname, join } from 'node:path';
+import { detectEngine, type HostTools, type QemuEngine } from '@mayfly/server/machines';
+import { type Announcer, formatElapsed, SetupError } from './announce.ts';
 import {
+  type BuildPlan,
   ensureGuestArtifacts,
   ensureHostTools,
   type GuestArtifacts,
-  type GuestPlan,
   isGuestCached,
-  planGuest,
+  planBuild,
 } from './artifacts.ts';
+import { markUsed, removeAbandonedStaging } from './cache/entry.ts';
 import { waitForLock } from './cache/lock.ts';
-import { sweepBuilding } from './cache/sweep-building.ts';
+import { markUsedEveryMs, pruneCache } from './cache/prune.ts';
 import type { SetupEnvironment } from './environment.ts';
-import type { HostFacts } from './host/facts.ts';
 import { installPackages, readSignedBy } from './host/install-packages.ts';
 import { planInstall } from './host/install-plan.ts';
 import { probeHost } from './host/probe.ts';
 import { findProblems, formatProblems } from './host/problems.ts';
-import { missingFor, type Purpose } from './host/required-tools.ts';
-import { SetupError } from './setup-error.ts';
-import type { StepContext } from './steps/context.ts';
-import { chooseDebianSources } from './steps/debian-archive.ts';
+import { type HostFacts, missingFor, type Purpose } from './host/requirements.ts';
+import { chooseDebianSources } from './steps/debian-tree.ts';
+import type { StepContext } from './steps/step.ts';
 import { ensureTemplates, type Templates } from './templates/ensure-templates.ts';
 
 export interface PrepareOptions {
@@ -31,59 +29,87 @@ export interface PrepareOptions {
   readonly signal: AbortSignal;
 }
 
-/** What a prepared machine has. */
+/** What a finished set-up provides. */
 export interface Prepared {
   readonly artifacts: GuestArtifacts;
   readonly engine: QemuEngine;
   readonly tools: HostTools;
   readonly templates: Templates;
-  readonly plan: GuestPlan;
+  readonly plan: BuildPlan;
   readonly context: StepContext;
 }
 
 const packageLockDeadlineMs = 45 * 60_000;
 
-/** Brings everything that is missing, or says in one message why it cannot and changes nothing. */
+/** Installs and builds everything that is missing. If the host is not suitable, throws one error that names every problem and changes nothing. */
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const startedMs = performance.now();
   const { environment, purpose, announcer, signal } = options;
   const { cacheDir } = environment;
-  const [facts, plan] = await Promise.all([probeHost(cacheDir), planGuest(process.arch)]);
+  const [facts, plan] = await Promise.all([probeHost(cacheDir), planBuild(process.arch)]);
   const mustBuild = !(await isGuestCached(cacheDir, plan));
   const problems = findProblems(facts, { mustBuild, cacheDir, purpose });
   if (problems.length > 0) throw new SetupError(formatProblems(problems));
   if (planInstall(facts, purpose)) await installMissing(options);
-  await sweepBuilding(cacheDir);
+  await removeAbandonedStaging(cacheDir);
   const context = await createContext(facts, options);
   const artifacts = await ensureGuestArtifacts(context, plan);
   const tools = await ensureHostTools(context, plan);
   const engine = await detectEngine(artifacts.qemuPreloadPath);
   const templates = await ensureTemplates(engine, artifacts, cacheDir, announcer, signal);
+  await pruneOldEntries(cacheDir, announcer);
   announcer.line(`✓ set-up complete in ${formatElapsed(performance.now() - startedMs)}`);
   return { artifacts, engine, tools, templates, plan, context };
 }
 
-/** Installs Debian packages; of two set-ups the second waits and then looks again. */
+/** Marks the cache entries of a running service as used from time to time, so that the set-up of another checkout does not prune them. */
+export function keepEntries({ artifacts, tools, templates }: Prepared): Disposable {
+  const files = [artifacts.kernelPath, artifacts.initrdPath, artifacts.diskPaths.small, tools.jailPath, tools.netPath];
+  const folders = [...files.map((path) => dirname(path)), ...Object.values(templates).map(({ folder }) => folder)];
+  const timer = setInterval(() => void Promise.all(folders.map(markUsed)), markUsedEveryMs).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Installs Debian packages. If two set-ups run at once, the second waits and then checks again. */
 async function installMissing({ environment, purpose, announcer, signal }: PrepareOptions): Promise<void> {
-  using _lock = await waitForLock(join(environment.cacheDir, '.locks', 'packages.lock'), {
+  const { cacheDir } = environment;
+  using _lock = await waitForLock(join(cacheDir, '.locks', 'packages.lock'), {
     deadlineMs: packageLockDeadlineMs,
     onBusy: () => announcer.line('  Debian packages: waiting for another set-up that is installing them'),
     signal,
   });
-  const install = planInstall(await probeHost(environment.cacheDir), purpose);
+  const install = planInstall(await probeHost(cacheDir), purpose);
   if (!install) return;
   const names = [...install.packages, ...install.backportsPackages].join(', ');
-  await announcer.step(`Debian packages: ${names}`, (report) => installPackages(install, report, signal));
-  const missing = missingFor(await probeHost(environment.cacheDir), purpose).map(({ name }) => name);
-  if (missing.length > 0)
-    throw new SetupError(`After installing ${names}, still missing or too old: ${missing.join(', ')}.`);
+  await announcer.step(`Debian packages: ${names}`, (report) => installPackages(install, cacheDir, report, signal));
+  const missing = missingFor(await probeHost(cacheDir), purpose).map(({ name }) => name);
+  if (missing.length > 0) {
+    throw new SetupError(
+      `apt-get installed ${names}, but these programs are still missing or too old: ${missing.join(', ')}. Install them yourself, then try again.`,
+    );
+  }
+}
+
+/** A cache that cannot be pruned is no reason to fail a set-up that is complete. */
+async function pruneOldEntries(cacheDir: string, announcer: Announcer): Promise<void> {
+  try {
+    const removed = await pruneCache(cacheDir);
+    if (removed.length > 0) {
+      const names = removed.map(({ kind, key }) => `${kind}/${key}`).join(', ');
+      announcer.line(`✓ removed from the cache, unused for 14 days: ${names}`);
+    }
+  } catch (error) {
+    announcer.line(
+      `  Old cache entries could not be removed: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
 }
 
 async function createContext(
   facts: HostFacts,
   { environment, announcer, signal }: PrepareOptions,
 ): Promise<StepContext> {
-  if (facts.arch !== 'arm64' && facts.arch !== 'x64') throw new SetupError(`unsupported processor ${facts.arch}`);
+  if (facts.arch !== 'arm64' && facts.arch !== 'x64') throw new Error(`unsupported processor ${facts.arch}`);
   const { distribution, archives } = facts;
   const ownArchive = archives.find((archive) => archive.suite === distribution.codename);
   const debianSources = chooseDebianSources({

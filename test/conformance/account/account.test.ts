@@ -1,17 +1,21 @@
+import type { Account, Usage } from '@mayfly/contract';
 import { describe, expect, it } from 'vitest';
 import { type Api, expectError, expectStatus } from '../../support/conformance/api.ts';
-import type { AccountBody, UsageBody } from '../../support/conformance/bodies.ts';
-import { useSubject } from '../../support/conformance/subject.ts';
+import { useTarget } from '../../support/conformance/target.ts';
 
-const subject = useSubject();
+const target = useTarget();
 
-const account = async (api: Api): Promise<AccountBody> => expectStatus(await api.get<AccountBody>('/account'), 200);
-const usage = async (api: Api, query = ''): Promise<UsageBody> =>
-  expectStatus(await api.get<UsageBody>(`/usage${query}`), 200);
+async function account(api: Api): Promise<Account> {
+  return expectStatus(await api.get<Account>('/account'), 200);
+}
+
+async function usage(api: Api, query = ''): Promise<Usage> {
+  return expectStatus(await api.get<Usage>(`/usage${query}`), 200);
+}
 
 describe('GET /account', () => {
-  it('200: Account with id, e-mail, balance, limits and the price of each size per hour', async () => {
-    const { id, email, limits, pricing_usd_per_hour: prices } = await account(subject.api);
+  it('200: Account with id, email, balance, limits and the hourly price of each size', async () => {
+    const { id, email, limits, pricing_usd_per_hour: prices } = await account(target.api);
     expect(id).not.toBe('');
     expect(email).toContain('@');
     expect(limits).toEqual({ concurrent_sandboxes: 20, max_timeout_minutes: 1440 });
@@ -21,37 +25,37 @@ describe('GET /account', () => {
     expect(prices.large).toBeGreaterThan(prices.medium ?? 0);
   });
 
-  it('is the account of the key', async (context) => {
-    const other = await subject.account(context, 'second');
-    const [mine, theirs] = [await account(subject.api), await account(other)];
+  it('returns the account of the key', async (context) => {
+    const other = await target.account(context, 'second');
+    const [mine, theirs] = [await account(target.api), await account(other)];
     expect(theirs.id).not.toBe(mine.id);
     expect(theirs.email).not.toBe(mine.email);
   });
 
-  it('is the same account for each of its keys', async (context) => {
-    const sibling = await subject.account(context, 'sibling');
-    expect((await account(sibling)).id).toBe((await account(subject.api)).id);
+  it('returns the same account for each of its keys', async (context) => {
+    const sibling = await target.account(context, 'sibling');
+    expect((await account(sibling)).id).toBe((await account(target.api)).id);
   });
 });
 
 describe('GET /usage', () => {
-  it('200: Usage; days is 30 unless told; 1 and 365 are taken', async () => {
-    expect((await usage(subject.api)).period_days).toBe(30);
-    for (const days of [1, 365]) expect((await usage(subject.api, `?days=${days}`)).period_days).toBe(days);
+  it('200: Usage; days defaults to 30 and accepts 1 and 365', async () => {
+    expect((await usage(target.api)).period_days).toBe(30);
+    for (const days of [1, 365]) expect((await usage(target.api, `?days=${days}`)).period_days).toBe(days);
   });
 
   it.each(['0', '366', '-1', '1.5', 'month', ''])('days %s: 400 invalid_request', async (days) => {
-    expect(expectError(await subject.api.get(`/usage?days=${days}`), 400, 'invalid_request')).toContain('days');
+    expect(expectError(await target.api.get(`/usage?days=${days}`), 400, 'invalid_request')).toContain('days');
   });
 
-  it('the balance is that of the account', async () => {
-    const api = await subject.quietAccount();
+  it('the balance equals the balance of the account', async () => {
+    const api = await target.isolatedAccount();
     const { balance_usd } = await account(api);
     expect((await usage(api)).balance_usd).toBeCloseTo(balance_usd, 3);
   });
 
-  it('counts sandboxes created, also deleted ones, and what they cost', async () => {
-    const api = await subject.quietAccount();
+  it('counts created sandboxes, including deleted ones, and their cost', async () => {
+    const api = await target.isolatedAccount();
     const before = await usage(api);
     const { id } = await api.create({ size: 'large' });
     await api.output(id, 'sleep 1');
@@ -64,8 +68,8 @@ describe('GET /usage', () => {
     expect(after.runtime_minutes).toBeGreaterThanOrEqual(before.runtime_minutes);
   });
 
-  it('what was added and spent is the balance, on an account of this period', async (context) => {
-    const api = await subject.newAccount(context, { creditMicroUsd: 2_000_000 });
+  it('the balance of a new account is the added credit minus what was spent', async (context) => {
+    const api = await target.newAccount(context, { creditMicroUsd: 2_000_000 });
     const { id } = await api.create();
     await api.output(id, 'sleep 1');
     await api.delete(`/sandboxes/${id}`);

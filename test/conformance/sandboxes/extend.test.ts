@@ -1,19 +1,22 @@
+import type { Sandbox } from '@mayfly/contract';
 import { describe, expect, it } from 'vitest';
-import { type Answer, expectError, expectStatus } from '../../support/conformance/api.ts';
-import type { SandboxBody } from '../../support/conformance/bodies.ts';
-import { useSubject } from '../../support/conformance/subject.ts';
+import { type ApiResponse, expectError, expectStatus } from '../../support/conformance/api.ts';
+import { useTarget } from '../../support/conformance/target.ts';
 
-const subject = useSubject();
+const target = useTarget();
 const minuteMs = 60_000;
 
-const extend = (id: string, body?: unknown): Promise<Answer<SandboxBody>> =>
-  subject.api.post<SandboxBody>(`/sandboxes/${id}/extend`, body);
+function extend(id: string, body?: unknown): Promise<ApiResponse<Sandbox>> {
+  return target.api.post<Sandbox>(`/sandboxes/${id}/extend`, body);
+}
 
-const expiresAtMs = (sandbox: SandboxBody): number => Date.parse(sandbox.expires_at ?? '');
+function expiresAtMs(sandbox: Sandbox): number {
+  return Date.parse(sandbox.expires_at ?? '');
+}
 
 describe('POST /sandboxes/{id}/extend', () => {
-  it('pushes the expiry out by additional_minutes, by 15 without a body, and stays running', async () => {
-    const sandbox = await subject.api.create({ timeout_minutes: 10 });
+  it('extends the expiry by additional_minutes, by 15 without a body; the sandbox stays running', async () => {
+    const sandbox = await target.api.create({ timeout_minutes: 10 });
     let expiresMs = expiresAtMs(sandbox);
     let minutes = 10;
     const bodies = [
@@ -30,12 +33,12 @@ describe('POST /sandboxes/{id}/extend', () => {
       expect(extended).toMatchObject({ id: sandbox.id, status: 'running', timeout_minutes: minutes });
       expect(expiresAtMs(extended)).toBe(expiresMs);
     }
-    expect(expiresAtMs(await subject.api.sandbox(sandbox.id))).toBe(expiresMs);
-    await subject.api.delete(`/sandboxes/${sandbox.id}`);
+    expect(expiresAtMs(await target.api.sandbox(sandbox.id))).toBe(expiresMs);
+    await target.api.delete(`/sandboxes/${sandbox.id}`);
   });
 
-  it('never beyond 1440 minutes after creation: what would pass the cap is cut', async () => {
-    const sandbox = await subject.api.create({ timeout_minutes: 10 });
+  it('never beyond 1440 minutes after creation: an extension past the cap is cut to it', async () => {
+    const sandbox = await target.api.create({ timeout_minutes: 10 });
     const cap = Date.parse(sandbox.created_at) + 1440 * minuteMs;
     for (const additional_minutes of [1440, 1]) {
       const extended = expectStatus(await extend(sandbox.id, { additional_minutes }), 200);
@@ -43,22 +46,22 @@ describe('POST /sandboxes/{id}/extend', () => {
       expect(expiresAtMs(extended)).toBeLessThanOrEqual(cap);
       expect(expiresAtMs(extended)).toBeGreaterThan(cap - 2 * minuteMs);
     }
-    await subject.api.delete(`/sandboxes/${sandbox.id}`);
+    await target.api.delete(`/sandboxes/${sandbox.id}`);
   });
 
-  it('extensions at the same moment all count', async () => {
-    const sandbox = await subject.api.create({ timeout_minutes: 10 });
-    const answers = await Promise.all(
+  it('concurrent extensions all count', async () => {
+    const sandbox = await target.api.create({ timeout_minutes: 10 });
+    const responses = await Promise.all(
       [1, 2, 3, 4].map((additional_minutes) => extend(sandbox.id, { additional_minutes })),
     );
-    for (const answer of answers) expectStatus(answer, 200);
-    expect(expiresAtMs(await subject.api.sandbox(sandbox.id))).toBe(expiresAtMs(sandbox) + 10 * minuteMs);
-    await subject.api.delete(`/sandboxes/${sandbox.id}`);
+    for (const response of responses) expectStatus(response, 200);
+    expect(expiresAtMs(await target.api.sandbox(sandbox.id))).toBe(expiresAtMs(sandbox) + 10 * minuteMs);
+    await target.api.delete(`/sandboxes/${sandbox.id}`);
   });
 
   it.each([0, 1441, -15, 1.5, '15', true, [15]])('additional_minutes %j: 400 invalid_request', async (minutes) => {
-    const answer = await extend('sbx_unknown', { additional_minutes: minutes });
-    expect(expectError(answer, 400, 'invalid_request')).toContain('additional_minutes');
+    const response = await extend('sbx_unknown', { additional_minutes: minutes });
+    expect(expectError(response, 400, 'invalid_request')).toContain('additional_minutes');
   });
 
   it('404 for a sandbox that does not exist', async () => {

@@ -1,21 +1,21 @@
+import type { Sandbox } from '@mayfly/contract';
 import { describe, expect, it } from 'vitest';
 import { expectError, expectStatus } from '../../support/conformance/api.ts';
-import type { SandboxBody } from '../../support/conformance/bodies.ts';
-import { useSubject } from '../../support/conformance/subject.ts';
+import { useTarget } from '../../support/conformance/target.ts';
 
-const subject = useSubject();
+const target = useTarget();
 const unknown = 'sbx_00000000000000000000000000';
 
 describe('GET /sandboxes/{id}', () => {
-  it('404 not_found for an id that does not exist, whatever it looks like', async () => {
+  it('404 not_found for an id that does not exist, in any format', async () => {
     for (const id of [unknown, 'x', '%20', '%F0%9F%A6%8B', 'a'.repeat(2000), '..%2Faccount', '%2E%2E']) {
-      expectError(await subject.api.get(`/sandboxes/${id}`), 404, 'not_found');
+      expectError(await target.api.get(`/sandboxes/${id}`), 404, 'not_found');
     }
   });
 
   it('ids of other accounts look the same as unknown ids, for every operation', async (context) => {
-    const { api } = subject;
-    const other = await subject.account(context, 'second');
+    const { api } = target;
+    const other = await target.account(context, 'second');
     const { id } = await api.create();
     const attempts = [
       ['GET', ''],
@@ -41,10 +41,10 @@ describe('GET /sandboxes/{id}', () => {
 });
 
 describe('DELETE /sandboxes/{id}', () => {
-  it('200: object with object, id, status deleted, deleted_at; the sandbox is deleted from then on', async () => {
-    const { api } = subject;
+  it('200: object with object, id, status deleted, deleted_at; GET then shows the sandbox as deleted', async () => {
+    const { api } = target;
     const { id } = await api.create({ name: 'short-lived' });
-    const deleted = expectStatus(await api.delete<SandboxBody>(`/sandboxes/${id}`), 200);
+    const deleted = expectStatus(await api.delete<Sandbox>(`/sandboxes/${id}`), 200);
     expect(deleted).toEqual({ object: 'sandbox', id, status: 'deleted', deleted_at: expect.any(String) });
     expect(await api.sandbox(id)).toMatchObject({
       status: 'deleted',
@@ -53,18 +53,18 @@ describe('DELETE /sandboxes/{id}', () => {
     });
   });
 
-  it('404 for a sandbox that is already deleted, and for one that never was', async () => {
-    const { api } = subject;
+  it('404 for a sandbox that is already deleted, and for one that never existed', async () => {
+    const { api } = target;
     const { id } = await api.create();
     expectStatus(await api.delete(`/sandboxes/${id}`), 200);
     for (const gone of [id, unknown]) expectError(await api.delete(`/sandboxes/${gone}`), 404, 'not_found');
   });
 
   it('exec, file operations, extend and ports on a deleted sandbox: 404 not_found', async () => {
-    const { api } = subject;
+    const { api } = target;
     const { id } = await api.create();
     await api.delete(`/sandboxes/${id}`);
-    const answers = [
+    const responses = [
       await api.post(`/sandboxes/${id}/exec`, { command: 'true' }),
       await api.put(`/sandboxes/${id}/files`, { path: 'a', content: 'a' }),
       await api.get(`/sandboxes/${id}/files`),
@@ -73,21 +73,21 @@ describe('DELETE /sandboxes/{id}', () => {
       await api.post(`/sandboxes/${id}/ports`, { port: 80 }),
       await api.delete(`/sandboxes/${id}/ports/80`),
     ];
-    for (const answer of answers) expectError(answer, 404, 'not_found');
+    for (const response of responses) expectError(response, 404, 'not_found');
     expect((await api.sandbox(id)).status).toBe('deleted');
   });
 
-  it('two deletes at once: the sandbox goes once, and neither call fails otherwise', async () => {
-    const { api } = subject;
+  it('concurrent deletes: each answers 200, 202 or 404, and the sandbox ends deleted', async () => {
+    const { api } = target;
     const { id } = await api.create();
-    const answers = await Promise.all([1, 2, 3].map(() => api.delete(`/sandboxes/${id}`)));
-    expect(answers.map(({ status }) => status).filter((status) => ![200, 202, 404].includes(status))).toEqual([]);
-    expect(answers.some(({ status }) => status === 200)).toBe(true);
+    const responses = await Promise.all([1, 2, 3].map(() => api.delete(`/sandboxes/${id}`)));
+    expect(responses.map(({ status }) => status).filter((status) => ![200, 202, 404].includes(status))).toEqual([]);
+    expect(responses.some(({ status }) => status === 200)).toBe(true);
     expect((await api.sandbox(id)).status).toBe('deleted');
   });
 
-  it('a command in flight ends with 502 execution_failed and a failed record', async () => {
-    const { api } = subject;
+  it('a command in flight ends with 502 execution_failed', async () => {
+    const { api } = target;
     const { id } = await api.create();
     const running = api.post(`/sandboxes/${id}/exec`, {
       command: 'touch /tmp/started; sleep 300',

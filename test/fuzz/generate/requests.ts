@@ -1,42 +1,41 @@
 import type { JsonSchema, OpenApiDocument, OperationObject, ParameterObject } from '@mayfly/contract';
 import fc from 'fast-check';
 import type { FuzzRequest } from '../fuzz-request.ts';
-import { changeObject, changeText } from './change.ts';
-import { escaped, hostilePathPart, hostileQuery } from './targets.ts';
+import { garbage, hostileHeaders, hostilePathSegment, hostileQuery, urlEncode } from './hostile-wire.ts';
+import { mutateObject, mutateText } from './mutate.ts';
 import { validObject, validValue } from './valid.ts';
-import { garbage, hostileHeaders } from './wire.ts';
 
-/** How often an operation is taken: what reaches a machine costs the most. One that is not named here gets 10. */
+/** How often an operation is generated; 10 unless it is listed. Creating and deleting machines is expensive. */
 const weights: Readonly<Record<string, number>> = { createSandbox: 5, deleteSandbox: 5 };
-/** How many of an operation's requests are valid, out of ten. */
+/** How many of ten requests of an operation are valid; 4 unless it is listed. */
 const validTenths: Readonly<Record<string, number>> = { createSandbox: 1, runCommand: 3 };
 
-/** An id for a path: of what exists, of what is gone, of nothing. */
-const idFor = ({ operationId }: OperationObject, path: string): fc.Arbitrary<string> => {
+/** A placeholder for an id of an existing or deleted resource. */
+function idFor({ operationId }: OperationObject, path: string): fc.Arbitrary<string> {
   const at = (kind: string) => fc.nat({ max: 999 }).map((number) => `@${kind}${number}@`);
-  if (operationId === 'deleteSandbox') return fc.oneof(at('victim'), at('gone'));
-  const existing = at(path.startsWith('/executions') ? 'execution' : 'live');
+  if (operationId === 'deleteSandbox') return fc.oneof(at('temporary'), at('deleted'));
+  const existing = at(path.startsWith('/executions') ? 'execution' : 'permanent');
   return fc.oneof(
     { weight: 8, arbitrary: existing },
-    { weight: 1, arbitrary: at('gone') },
-    { weight: 1, arbitrary: at('victim') },
+    { weight: 1, arbitrary: at('deleted') },
+    { weight: 1, arbitrary: at('temporary') },
   );
-};
+}
 
-const queryText = (query: Record<string, unknown>): string => {
+function queryText(query: Record<string, unknown>): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== null);
   return pairs.length === 0
     ? ''
-    : `?${pairs.map(([name, value]) => `${escaped(name)}=${escaped(String(value))}`).join('&')}`;
-};
+    : `?${pairs.map(([name, value]) => `${urlEncode(name)}=${urlEncode(String(value))}`).join('&')}`;
+}
 
-/** A request of an operation as it should be. */
-const validRequest = (
+/** A valid request of an operation. */
+function validRequest(
   document: OpenApiDocument,
   method: string,
   path: string,
   operation: OperationObject,
-): fc.Arbitrary<FuzzRequest> => {
+): fc.Arbitrary<FuzzRequest> {
   const parameters = operation.parameters.filter((one): one is ParameterObject => 'name' in one);
   const named = (place: string): JsonSchema => {
     const here = parameters.filter((one) => one.in === place);
@@ -65,10 +64,10 @@ const validRequest = (
         queryText(query),
       headers: [],
       framing: 'length',
-      // A random command must not run for the minute that is the default.
+      // A random command must not run for the default timeout of a minute.
       body: body && Buffer.from(JSON.stringify('command' in body ? { timeout_ms: 1000, ...body } : body)),
     }));
-};
+}
 
 const methods = [
   'GET',
@@ -86,32 +85,32 @@ const methods = [
   '',
 ];
 
-/** The same request with something changed: its body, the text of it, its path, query, headers, method or framing. */
-const change = (request: FuzzRequest): fc.Arbitrary<FuzzRequest> => {
+/** Mutates one part of a request: its body, path, query, headers, method or framing. */
+function mutateRequest(request: FuzzRequest): fc.Arbitrary<FuzzRequest> {
   const json = Buffer.from(request.body ?? '').toString();
-  const withBody = (body: Uint8Array): FuzzRequest => ({ ...request, kind: 'changed', body });
+  const withBody = (body: Uint8Array): FuzzRequest => ({ ...request, kind: 'mutated', body });
   const hostile = (part: Partial<FuzzRequest>): FuzzRequest => ({ ...request, kind: 'hostile', ...part });
   const [path = '', query] = request.target.split('?');
-  // The sandboxes that stay are not deleted.
-  const isAllowed = (method: string) => method !== 'DELETE' || !/^\/sandboxes\/@live\d+@$/.test(path);
+  // The permanent sandboxes must not be deleted.
+  const isAllowed = (method: string) => method !== 'DELETE' || !/^\/sandboxes\/@permanent\d+@$/.test(path);
   const bodies =
     json === ''
       ? []
       : [
           {
             weight: 10,
-            arbitrary: changeObject(JSON.parse(json) as Record<string, unknown>).map((body) =>
+            arbitrary: mutateObject(JSON.parse(json) as Record<string, unknown>).map((body) =>
               withBody(Buffer.from(JSON.stringify(body) ?? '')),
             ),
           },
-          { weight: 5, arbitrary: changeText(json).map(withBody) },
+          { weight: 5, arbitrary: mutateText(json).map(withBody) },
         ];
   return fc.oneof(
     ...bodies,
     { weight: 3, arbitrary: hostileQuery.map((text) => hostile({ target: path + text })) },
     {
       weight: 3,
-      arbitrary: fc.tuple(hostilePathPart, fc.nat({ max: 4 })).map(([part, at]) =>
+      arbitrary: fc.tuple(hostilePathSegment, fc.nat({ max: 4 })).map(([part, at]) =>
         hostile({
           target:
             [...path.split('/').slice(0, 2 + at), part, ...path.split('/').slice(3 + at)].join('/') +
@@ -128,10 +127,10 @@ const change = (request: FuzzRequest): fc.Arbitrary<FuzzRequest> => {
         .map((framing) => hostile({ framing })),
     },
   );
-};
+}
 
-/** Requests of every operation that a description publishes, and garbage. */
-export const anyRequest = (document: OpenApiDocument): fc.Arbitrary<FuzzRequest> => {
+/** Requests for every operation of an OpenAPI document, and garbage. */
+export function anyRequest(document: OpenApiDocument): fc.Arbitrary<FuzzRequest> {
   const published = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -142,7 +141,7 @@ export const anyRequest = (document: OpenApiDocument): fc.Arbitrary<FuzzRequest>
       weight: weights[operation.operationId] ?? 10,
       arbitrary: fc.oneof(
         { weight: tenths, arbitrary: valid },
-        { weight: 10 - tenths, arbitrary: valid.chain(change) },
+        { weight: 10 - tenths, arbitrary: valid.chain(mutateRequest) },
       ),
     };
   });
@@ -156,4 +155,4 @@ export const anyRequest = (document: OpenApiDocument): fc.Arbitrary<FuzzRequest>
     bytes,
   }));
   return fc.oneof(...ofOperations, { weight: 8, arbitrary: noise });
-};
+}

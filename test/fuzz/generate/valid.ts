@@ -2,9 +2,12 @@ import type { JsonSchema } from '@mayfly/contract';
 import fc from 'fast-check';
 
 const word = fc.stringMatching(/^[a-z0-9]{1,8}$/);
-const quoted = (text: string): string => `'${text.replaceAll('\0', '').replaceAll("'", `'\\''`)}'`;
 
-/** Commands that are quick and do no harm, whatever is in them. */
+function quoted(text: string): string {
+  return `'${text.replaceAll('\0', '').replaceAll("'", `'\\''`)}'`;
+}
+
+/** Commands that are quick and harmless. */
 const command = fc.oneof(
   fc.constantFrom(
     'true',
@@ -28,7 +31,7 @@ const command = fc.oneof(
 
 const fileName = fc
   .oneof(
-    // Few enough that what one request writes another one reads.
+    // Few names, so that some requests read what others wrote.
     { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'c') },
     { weight: 1, arbitrary: word },
     { weight: 1, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }) },
@@ -38,8 +41,8 @@ const path = fc
   .tuple(fc.constantFrom('', '/workspace/', '/tmp/'), fc.array(fileName, { minLength: 1, maxLength: 3 }))
   .map(([start, names]) => `${start}fuzz/${names.join('/')}`);
 
-/** Fields whose values have to make sense to get anywhere; all others follow their schema. */
-const sensible: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+/** Fields that need meaningful values; all others are generated from their schema. */
+const fieldValues: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   command,
   timeout_ms: fc.constantFrom(1000, 1001, 2000),
   cwd: fc.constantFrom('/workspace', '/tmp', '/', null),
@@ -56,9 +59,9 @@ const dateTime = fc
   .date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') })
   .map((date) => date.toISOString());
 
-/** A value that a field's schema allows. */
-export const validValue = (name: string, schema: JsonSchema): fc.Arbitrary<unknown> => {
-  const known = sensible[name];
+/** A value that the schema of a field allows. */
+export function validValue(name: string, schema: JsonSchema): fc.Arbitrary<unknown> {
+  const known = fieldValues[name];
   if (known) return known;
   if (schema.format === 'date-time') return dateTime;
   if (schema.pattern?.startsWith('^exec_')) return fc.stringMatching(new RegExp(schema.pattern));
@@ -82,10 +85,14 @@ export const validValue = (name: string, schema: JsonSchema): fc.Arbitrary<unkno
         unit: 'grapheme-ascii',
       });
   }
-};
+}
 
-/** An object with all that is required and some of the rest. */
-export const validObject = ({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary<Record<string, unknown>> =>
-  fc.record(Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, validValue(name, schema)])), {
-    requiredKeys: [...required],
-  });
+/** An object with all required and some optional fields. */
+export function validObject({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary<Record<string, unknown>> {
+  return fc.record(
+    Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, validValue(name, schema)])),
+    {
+      requiredKeys: [...required],
+    },
+  );
+}

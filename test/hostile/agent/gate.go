@@ -8,53 +8,59 @@ import (
 	"mayfly/agent/internal/port"
 )
 
-// gate is a port that the real agent uses until it is taken; from then on the agent's reads and writes never return.
+// gate is a port of the real agent that can be taken away from it. After that, the agent's reads and writes never return.
 type gate struct {
 	*port.Device
 	onRead  func()
 	taken   atomic.Bool
-	reading sync.Mutex
-	writing sync.Mutex
+	readMu  sync.Mutex
+	writeMu sync.Mutex
 }
 
 func newGate(d *port.Device) *gate { return &gate{Device: d, onRead: func() {}} }
 
 func (g *gate) Read(p []byte) (int, error) {
-	g.reading.Lock()
+	g.readMu.Lock()
 	n, err := g.Device.Read(p)
-	g.reading.Unlock()
+	g.readMu.Unlock()
 	if n > 0 {
 		g.onRead()
 	}
-	g.stayOut()
+	g.blockIfTaken()
 	return n, err
 }
 
 func (g *gate) Write(p []byte) (int, error) {
-	g.stayOut()
-	g.writing.Lock()
+	g.blockIfTaken()
+	g.writeMu.Lock()
 	n, err := g.Device.Write(p)
-	g.writing.Unlock()
-	g.stayOut()
+	g.writeMu.Unlock()
+	g.blockIfTaken()
 	return n, err
 }
 
-func (g *gate) SetReadDeadline(t time.Time) error  { g.stayOut(); return g.Device.SetReadDeadline(t) }
-func (g *gate) SetWriteDeadline(t time.Time) error { g.stayOut(); return g.Device.SetWriteDeadline(t) }
+func (g *gate) SetReadDeadline(t time.Time) error {
+	g.blockIfTaken()
+	return g.Device.SetReadDeadline(t)
+}
+func (g *gate) SetWriteDeadline(t time.Time) error {
+	g.blockIfTaken()
+	return g.Device.SetWriteDeadline(t)
+}
 
-func (g *gate) stayOut() {
+func (g *gate) blockIfTaken() {
 	if g.taken.Load() {
 		select {}
 	}
 }
 
-// take returns the port once the agent has let go of it.
+// take returns the port once the agent no longer uses it.
 func (g *gate) take() *port.Device {
 	g.taken.Store(true)
 	g.Device.SetReadDeadline(time.Unix(1, 0))
 	g.Device.SetWriteDeadline(time.Unix(1, 0))
-	g.reading.Lock()
-	g.writing.Lock()
+	g.readMu.Lock()
+	g.writeMu.Lock()
 	g.Device.SetReadDeadline(time.Time{})
 	g.Device.SetWriteDeadline(time.Time{})
 	return g.Device
@@ -66,10 +72,10 @@ type pair struct {
 	once          sync.Once
 }
 
-// turn takes both ports and misbehaves on them for ever.
-func (p *pair) turn(mode string) {
+// takeOver takes both ports and starts the attack of a mode on them.
+func (p *pair) takeOver(mode string) {
 	p.once.Do(func() {
-		do := takeovers[mode]
-		go do(&ports{control: p.control.take(), data: p.data.take()})
+		attack := takeovers[mode]
+		go attack(&ports{control: p.control.take(), data: p.data.take()})
 	})
 }

@@ -36,13 +36,13 @@ func http2Frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(head, stream), payload...)
 }
 
-// header is one literal header that enters no table; both texts shorter than 127 bytes.
+// header is a literal header without indexing. Name and value must be shorter than 127 bytes.
 func header(name, value string) []byte {
 	b := append([]byte{0, byte(len(name))}, name...)
 	return append(append(b, byte(len(value))), value...)
 }
 
-// indexed is a header with a long value that enters the table.
+// indexed is a header with a long value that is added to the dynamic table.
 func indexed(name, value string) []byte {
 	b := append([]byte{0x40, byte(len(name))}, name...)
 	b = append(b, 0x7f)
@@ -56,46 +56,46 @@ func indexed(name, value string) []byte {
 	return append(b, value...)
 }
 
-// session is an attached host that is spoken to byte by byte.
+// session is an attached host, at the level of HTTP/2 frames.
 type session struct {
 	*ports
-	held  []byte
-	begun bool
+	buffered []byte
+	started  bool
 }
 
-// frame reads the host's next frame.
+// frame reads the next frame of the host.
 func (s *session) frame() (kind, flags byte, stream uint32, err error) {
-	if !s.begun {
+	if !s.started {
 		if err := s.fill(prefaceBytes); err != nil {
 			return 0, 0, 0, err
 		}
-		s.held, s.begun = s.held[prefaceBytes:], true
+		s.buffered, s.started = s.buffered[prefaceBytes:], true
 	}
 	if err := s.fill(headBytes); err != nil {
 		return 0, 0, 0, err
 	}
-	length := int(s.held[0])<<16 | int(s.held[1])<<8 | int(s.held[2])
-	kind, flags, stream = s.held[3], s.held[4], binary.BigEndian.Uint32(s.held[5:])
+	length := int(s.buffered[0])<<16 | int(s.buffered[1])<<8 | int(s.buffered[2])
+	kind, flags, stream = s.buffered[3], s.buffered[4], binary.BigEndian.Uint32(s.buffered[5:])
 	if err := s.fill(headBytes + length); err != nil {
 		return 0, 0, 0, err
 	}
-	s.held = s.held[headBytes+length:]
+	s.buffered = s.buffered[headBytes+length:]
 	return kind, flags, stream, nil
 }
 
 func (s *session) fill(want int) error {
 	buf := make([]byte, 16384)
-	for len(s.held) < want {
+	for len(s.buffered) < want {
 		n, err := s.read(buf)
 		if err != nil {
 			return err
 		}
-		s.held = append(s.held, buf[:n]...)
+		s.buffered = append(s.buffered, buf[:n]...)
 	}
 	return nil
 }
 
-// serve answers hello, identity and small calls well, and gives every command to the attack.
+// serve answers hello, identity and small calls correctly and responds to every command with the attack.
 func (s *session) serve(attack func(s *session, stream uint32)) {
 	s.data.Write(http2Frame(frameSettings, 0, 0, nil))
 	for {
@@ -111,17 +111,17 @@ func (s *session) serve(attack func(s *session, stream uint32)) {
 		case kind == frameHeaders && stream > 1 && flags&flagEndStream == 0:
 			attack(s, stream)
 		case kind == frameHeaders:
-			s.answer(stream, anyAnswer())
+			s.respond(stream, smallResponse())
 		}
 	}
 }
 
-// answer is a whole answer with a body.
-func (s *session) answer(stream uint32, body []byte) {
+// respond sends a complete response with a body.
+func (s *session) respond(stream uint32, body []byte) {
 	s.data.Write(append(http2Frame(frameHeaders, flagEndHeaders, stream, status200), http2Frame(frameData, flagEndStream, stream, body)...))
 }
 
-// anyAnswer is what hello, identity and clock all take.
-func anyAnswer() []byte {
+// smallResponse is a valid response to hello, identity and clock.
+func smallResponse() []byte {
 	return fmt.Appendf(nil, `{"protocol":1,"version":"hostile","kernel":"%s","boot_ms":1,"unix_ns":"%d"}`, strings.Repeat("k", 100), time.Now().UnixNano())
 }

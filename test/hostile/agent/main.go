@@ -1,5 +1,5 @@
-// An agent that is the real one until it is told to turn on its host: for tests of what the host holds out.
-// An execution of `mayfly-hostile <mode>` tells it, or a mode written into the memory image it is restored from.
+// A hostile agent, for tests of how the host withstands one. It behaves like the real agent until it is switched to an attack mode: by an
+// execution of `mayfly-hostile <mode>`, or by a mode that is written into the memory image from which it is restored.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 		console.Redirect()
 		initsys.Run()
 	default:
-		console.Log("agent cannot go on", "error", serve())
+		console.Log("agent failed", "error", serve())
 		os.Exit(1)
 	}
 }

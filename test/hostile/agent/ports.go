@@ -10,18 +10,18 @@ import (
 	"mayfly/agent/internal/port"
 )
 
-// ports are both ports, ours alone.
+// ports are both ports, taken from the real agent.
 type ports struct{ control, data *port.Device }
 
-var errNewAttach = errors.New("the host attaches anew")
+var errNewAttach = errors.New("the host attaches again")
 
 var attachLine = regexp.MustCompile(`attach ([0-9a-f]{32})\n`)
 
-// attaches tells of every new nonce; whatever is under way on the data port ends then.
+// attaches sends the nonce of every new attach and interrupts reads and writes on the data port.
 func (p *ports) attaches() <-chan string {
 	nonces := make(chan string, 16)
 	go func() {
-		var held []byte
+		var buffered []byte
 		last := ""
 		buf := make([]byte, 4096)
 		for {
@@ -30,23 +30,23 @@ func (p *ports) attaches() <-chan string {
 				time.Sleep(2 * time.Millisecond)
 				continue
 			}
-			held = append(held, buf[:n]...)
-			for found := attachLine.FindSubmatchIndex(held); found != nil; found = attachLine.FindSubmatchIndex(held) {
-				if nonce := string(held[found[2]:found[3]]); nonce != last {
+			buffered = append(buffered, buf[:n]...)
+			for found := attachLine.FindSubmatchIndex(buffered); found != nil; found = attachLine.FindSubmatchIndex(buffered) {
+				if nonce := string(buffered[found[2]:found[3]]); nonce != last {
 					last = nonce
 					p.data.SetReadDeadline(time.Unix(1, 0))
 					p.data.SetWriteDeadline(time.Unix(1, 0))
 					nonces <- nonce
 				}
-				held = held[found[1]:]
+				buffered = buffered[found[1]:]
 			}
-			held = held[max(0, len(held)-100):]
+			buffered = buffered[max(0, len(buffered)-100):]
 		}
 	}()
 	return nonces
 }
 
-// read reads from the data port; a host that is away is waited for.
+// read reads from the data port. While no host is connected, it waits.
 func (p *ports) read(buf []byte) (int, error) {
 	for {
 		n, err := p.data.Read(buf)
@@ -60,7 +60,7 @@ func (p *ports) read(buf []byte) (int, error) {
 	}
 }
 
-// synchronise answers an attach as the protocol says and returns what followed the host's marker.
+// synchronise answers an attach according to the protocol and returns the bytes after the host's marker.
 func (p *ports) synchronise(nonce string) ([]byte, error) {
 	marker := []byte("\nMAYFLY-SYNC " + nonce + "\n")
 	var seen []byte
@@ -75,7 +75,7 @@ func (p *ports) synchronise(nonce string) ([]byte, error) {
 			if _, err := p.data.Write(marker); err != nil {
 				return nil, err
 			}
-			// In a mode that floods the control port the line may never get through.
+			// In a mode that floods the control port, this line may never be sent.
 			go p.control.Write([]byte("ready " + nonce + "\n"))
 			return seen[at+len(marker):], nil
 		}
@@ -83,7 +83,7 @@ func (p *ports) synchronise(nonce string) ([]byte, error) {
 	}
 }
 
-// eachAttach does something on every attach, for ever, after it has broken the session that the host has now.
+// eachAttach breaks the current session of the host and then calls a function on every attach, forever.
 func (p *ports) eachAttach(do func(nonce string, rest []byte)) {
 	p.data.SetWriteDeadline(time.Now().Add(time.Second))
 	p.data.Write(bytes.Repeat([]byte{0xff}, 100_000))
@@ -106,7 +106,7 @@ func repeat(w io.Writer, piece []byte) {
 	}
 }
 
-// forever writes a piece for ever.
+// forever writes a piece forever.
 func forever(w io.Writer, piece []byte) {
 	for {
 		repeat(w, piece)

@@ -18,12 +18,12 @@ import (
 
 const portTimeout = 30 * time.Second
 
-// crashFile makes every agent that init starts anew die at the first byte it reads.
+// crashFile makes every agent that init restarts exit at the first byte it reads.
 const crashFile = "/run/mayfly-hostile-crash"
 
-// serve is the real agent on ports that can be taken from it.
+// serve runs the real agent on ports that can be taken away from it.
 func serve() error {
-	armed := arm()
+	slot := newModeSlot()
 	control, err := port.Open("mayfly.control", portTimeout)
 	if err != nil {
 		return err
@@ -33,12 +33,12 @@ func serve() error {
 		return err
 	}
 	if _, err := os.Stat(crashFile); err == nil {
-		dieAtFirstByte(control)
+		exitAtFirstByte(control)
 	}
 	gates := &pair{control: newGate(control), data: newGate(data)}
 	gates.control.onRead = func() {
-		if mode := armed.mode(); mode != "" {
-			gates.turn(mode)
+		if mode := slot.mode(); mode != "" {
+			gates.takeOver(mode)
 			select {}
 		}
 	}
@@ -52,11 +52,11 @@ func serve() error {
 		SetExpiry:  func(int64) {},
 		PowerOff:   power.Off,
 	}).Handler()
-	server := &attach.Server{Control: gates.control, Data: gates.data, Handler: obey(handler, gates)}
+	server := &attach.Server{Control: gates.control, Data: gates.data, Handler: intercept(handler, gates)}
 	return server.Run(context.Background())
 }
 
-func dieAtFirstByte(control *port.Device) {
+func exitAtFirstByte(control *port.Device) {
 	one := make([]byte, 1)
 	for {
 		if n, _ := control.Read(one); n > 0 {

@@ -9,7 +9,7 @@ import (
 	"mayfly/agent/internal/port"
 )
 
-// takeovers are what becomes of the ports themselves.
+// takeovers are the modes that take over the ports.
 var takeovers = map[string]func(p *ports){
 	"garbage-on-data":  func(p *ports) { go p.drain(); forever(p.data, noise()) },
 	"zeros-on-data":    func(p *ports) { go p.drain(); forever(p.data, make([]byte, 1<<20)) },
@@ -20,7 +20,7 @@ var takeovers = map[string]func(p *ports){
 	},
 	"garbage-on-control": func(p *ports) { go p.drain(); forever(p.control, noise()) },
 	"silent":             func(p *ports) { sleepForever() },
-	"deaf-to-attach":     func(p *ports) { p.drain() },
+	"ignore-attach":      func(p *ports) { p.drain() },
 	"marker-then-silent": func(p *ports) { p.eachAttach(func(string, []byte) {}) },
 	"marker-then-noise":  func(p *ports) { p.eachAttach(func(string, []byte) { repeat(p.data, noise()) }) },
 	"marker-then-text": func(p *ports) {
@@ -33,49 +33,49 @@ var takeovers = map[string]func(p *ports){
 			old = nonce
 		})
 	},
-	"ports-come-and-go":    comeAndGo,
-	"flood-on-control":     floodControl(bytes.Repeat([]byte("x"), 1<<20)),
-	"lines-on-control":     floodControl(bytes.Repeat([]byte("started\nended 00000000000000000000000000000000\nready x\n\n"), 4096)),
-	"bytes-on-control":     floodControl([]byte("\n")),
-	"ping-flood":           onCommand(flooding(http2Frame(framePing, 0, 0, make([]byte, 8)))),
-	"ping-flood-read":      onCommand(floodingWhileReading(http2Frame(framePing, 0, 0, make([]byte, 8)))),
-	"ping-answers-unasked": onCommand(flooding(http2Frame(framePing, flagAck, 0, make([]byte, 8)))),
-	"settings-flood":       onCommand(flooding(http2Frame(frameSettings, 0, 0, []byte{0, 4, 0, 0, 0x40, 0}))),
-	"settings-flood-read":  onCommand(floodingWhileReading(http2Frame(frameSettings, 0, 0, []byte{0, 4, 0, 0, 0x40, 0}))),
-	"window-flood":         onCommand(flooding(http2Frame(frameWindow, 0, 0, []byte{0, 0, 0, 1}))),
-	"priority-flood":       onCommand(flooding(http2Frame(framePriority, 0, 1, []byte{0, 0, 0, 3, 1}))),
-	"unknown-frame-flood":  onCommand(flooding(http2Frame(0xee, 0xff, 7, make([]byte, 30)))),
-	"reset-flood":          onCommand(onStream(func(n uint32) []byte { return http2Frame(frameReset, 0, n, []byte{0, 0, 0, 8}) })),
-	"empty-data-flood":     onCommand(onStream(func(n uint32) []byte { return http2Frame(frameData, 0, n, nil) })),
-	"padding-flood":        onCommand(onStream(func(n uint32) []byte { return http2Frame(frameData, 8, n, append([]byte{250}, make([]byte, 250)...)) })),
-	"informational-flood":  onCommand(onStream(func(n uint32) []byte { return http2Frame(frameHeaders, flagEndHeaders, n, header(":status", "103")) })),
-	"pushed-streams":       onCommand(manyStreams(pushed)),
-	"thousands-of-streams": onCommand(manyStreams(func(n, _ uint32) []byte { return http2Frame(frameHeaders, flagEndHeaders, n, status200) })),
-	"answers-nobody-asked": onCommand(manyStreams(func(n, _ uint32) []byte { return http2Frame(frameHeaders, 5, n+1, status200) })),
-	"endless-continuation": onCommand(endlessContinuation),
-	"header-bomb":          onCommand(headerBomb),
+	"reopen-ports":          reopenPorts,
+	"flood-on-control":      floodControl(bytes.Repeat([]byte("x"), 1<<20)),
+	"lines-on-control":      floodControl(bytes.Repeat([]byte("started\nended 00000000000000000000000000000000\nready x\n\n"), 4096)),
+	"bytes-on-control":      floodControl([]byte("\n")),
+	"ping-flood":            onCommand(flooding(http2Frame(framePing, 0, 0, make([]byte, 8)))),
+	"ping-flood-read":       onCommand(floodingWhileReading(http2Frame(framePing, 0, 0, make([]byte, 8)))),
+	"unsolicited-ping-acks": onCommand(flooding(http2Frame(framePing, flagAck, 0, make([]byte, 8)))),
+	"settings-flood":        onCommand(flooding(http2Frame(frameSettings, 0, 0, []byte{0, 4, 0, 0, 0x40, 0}))),
+	"settings-flood-read":   onCommand(floodingWhileReading(http2Frame(frameSettings, 0, 0, []byte{0, 4, 0, 0, 0x40, 0}))),
+	"window-flood":          onCommand(flooding(http2Frame(frameWindow, 0, 0, []byte{0, 0, 0, 1}))),
+	"priority-flood":        onCommand(flooding(http2Frame(framePriority, 0, 1, []byte{0, 0, 0, 3, 1}))),
+	"unknown-frame-flood":   onCommand(flooding(http2Frame(0xee, 0xff, 7, make([]byte, 30)))),
+	"reset-flood":           onCommand(onStream(func(n uint32) []byte { return http2Frame(frameReset, 0, n, []byte{0, 0, 0, 8}) })),
+	"empty-data-flood":      onCommand(onStream(func(n uint32) []byte { return http2Frame(frameData, 0, n, nil) })),
+	"padding-flood":         onCommand(onStream(func(n uint32) []byte { return http2Frame(frameData, 8, n, append([]byte{250}, make([]byte, 250)...)) })),
+	"informational-flood":   onCommand(onStream(func(n uint32) []byte { return http2Frame(frameHeaders, flagEndHeaders, n, header(":status", "103")) })),
+	"pushed-streams":        onCommand(manyStreams(pushed)),
+	"thousands-of-streams":  onCommand(manyStreams(func(n, _ uint32) []byte { return http2Frame(frameHeaders, flagEndHeaders, n, status200) })),
+	"unsolicited-responses": onCommand(manyStreams(func(n, _ uint32) []byte { return http2Frame(frameHeaders, 5, n+1, status200) })),
+	"endless-continuation":  onCommand(endlessContinuation),
+	"header-bomb":           onCommand(headerBomb),
 	"header-size-lie": onCommand(func(s *session, n uint32) {
 		s.data.Write(http2Frame(frameHeaders, flagEndHeaders, n, []byte{0x88, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0x0f}))
 	}),
 	"table-size-lie": onCommand(func(s *session, n uint32) {
 		s.data.Write(http2Frame(frameHeaders, flagEndHeaders, n, []byte{0x3f, 0xff, 0xff, 0xff, 0x0f, 0x88}))
 	}),
-	"content-length-short": onCommand(lengthLie("5", strings.Repeat("x", 1000))),
-	"content-length-long":  onCommand(lengthLie("99999999999999", string(honestResult()))),
-	"content-length-odd":   onCommand(lengthLie("-1e9", string(honestResult()))),
+	"content-length-short": onCommand(wrongLength("5", strings.Repeat("x", 1000))),
+	"content-length-long":  onCommand(wrongLength("99999999999999", string(validResult()))),
+	"content-length-odd":   onCommand(wrongLength("-1e9", string(validResult()))),
 	"huge-http2-frame": onCommand(func(s *session, n uint32) {
-		s.answerHead(n)
+		s.respondHead(n)
 		repeat(s.data, http2Frame(frameData, 0, n, make([]byte, 1<<24-1)))
 	}),
 	"frame-length-lie": onCommand(func(s *session, n uint32) {
-		s.answerHead(n)
+		s.respondHead(n)
 		s.data.Write(append([]byte{0, 0x40, 0, 0, 0, 0, 0, 0, byte(n)}, "short"...))
 	}),
 	"more-than-the-window": onCommand(func(s *session, n uint32) {
-		s.answerHead(n)
+		s.respondHead(n)
 		repeat(s.data, http2Frame(frameData, 0, n, make([]byte, 16384)))
 	}),
-	"goodbye": onCommand(func(s *session, n uint32) {
+	"goaway": onCommand(func(s *session, n uint32) {
 		s.data.Write(http2Frame(frameGoaway, 0, 0, append(make([]byte, 8), noise()[:10000]...)))
 	}),
 	"stops-reading": onCommand(func(s *session, n uint32) { sleepForever() }),
@@ -83,12 +83,12 @@ var takeovers = map[string]func(p *ports){
 		s.data.Write(http2Frame(frameHeaders, flagEndHeaders, n, header(":status", "99999")))
 	}),
 	"trailers-without-end": onCommand(func(s *session, n uint32) {
-		s.answerHead(n)
+		s.respondHead(n)
 		repeat(s.data, http2Frame(frameHeaders, flagEndHeaders, n, header("x", "y")))
 	}),
 }
 
-// sleepForever keeps the process alive: Go ends one whose goroutines all wait for nothing.
+// sleepForever blocks without a deadlock panic, which Go raises when all goroutines are blocked.
 func sleepForever() {
 	for {
 		time.Sleep(time.Hour)
@@ -101,7 +101,7 @@ func noise() []byte {
 	return b
 }
 
-// drain reads everything the host says and answers nothing.
+// drain reads everything from the host and answers nothing.
 func (p *ports) drain() {
 	buf := make([]byte, 16384)
 	go func() {
@@ -116,8 +116,8 @@ func (p *ports) drain() {
 	}
 }
 
-// comeAndGo closes and opens both ports as fast as it can.
-func comeAndGo(p *ports) {
+// reopenPorts closes and opens both ports as fast as possible.
+func reopenPorts(p *ports) {
 	for {
 		p.control.Close()
 		p.data.Close()
@@ -133,18 +133,18 @@ func comeAndGo(p *ports) {
 	}
 }
 
-// onCommand greets every host well and attacks it on each command.
+// onCommand answers every attach correctly and responds to each command with the attack.
 func onCommand(attack func(s *session, stream uint32)) func(p *ports) {
 	return func(p *ports) {
-		p.eachAttach(func(_ string, rest []byte) { (&session{ports: p, held: rest}).serve(attack) })
+		p.eachAttach(func(_ string, rest []byte) { (&session{ports: p, buffered: rest}).serve(attack) })
 	}
 }
 
-// floodControl serves well on the data port and floods the other.
+// floodControl answers correctly on the data port and floods the control port.
 func floodControl(piece []byte) func(p *ports) {
 	return func(p *ports) {
 		go forever(p.control, piece)
-		onCommand(func(s *session, stream uint32) { s.answer(stream, honestResult()) })(p)
+		onCommand(func(s *session, stream uint32) { s.respond(stream, validResult()) })(p)
 	}
 }
 
@@ -153,7 +153,7 @@ func flooding(piece []byte) func(*session, uint32) {
 	return func(s *session, _ uint32) { repeat(s.data, many) }
 }
 
-// floodingWhileReading takes the host's answers off the port, so that they never pile up.
+// floodingWhileReading also reads the host's answers, so that they do not pile up.
 func floodingWhileReading(piece []byte) func(*session, uint32) {
 	return func(s *session, stream uint32) {
 		go func() {
@@ -168,19 +168,19 @@ func floodingWhileReading(piece []byte) func(*session, uint32) {
 	}
 }
 
-// onStream repeats a frame on the command's stream.
+// onStream repeats a frame on the stream of the command.
 func onStream(of func(stream uint32) []byte) func(*session, uint32) {
 	return func(s *session, stream uint32) {
-		s.answerHead(stream)
+		s.respondHead(stream)
 		flooding(of(stream))(s, stream)
 	}
 }
 
-func (s *session) answerHead(stream uint32) {
+func (s *session) respondHead(stream uint32) {
 	s.data.Write(http2Frame(frameHeaders, flagEndHeaders, stream, status200))
 }
 
-// manyStreams opens streams of its own as long as the host lets it.
+// manyStreams opens streams until the host closes the connection.
 func manyStreams(of func(stream, parent uint32) []byte) func(*session, uint32) {
 	return func(s *session, parent uint32) {
 		for stream := uint32(2); ; {
@@ -206,7 +206,7 @@ func endlessContinuation(s *session, stream uint32) {
 	repeat(s.data, http2Frame(frameContinuation, 0, stream, bytes.Repeat(header("x", "y"), 1000)))
 }
 
-// headerBomb names one long header in one byte, many thousand times.
+// headerBomb refers to one long header with a single byte, thousands of times.
 func headerBomb(s *session, stream uint32) {
 	block := append(append([]byte{0x88}, indexed("x", strings.Repeat("v", 4000))...), bytes.Repeat([]byte{0xbe}, 12000)...)
 	s.data.Write(http2Frame(frameHeaders, 0, stream, block))
@@ -217,7 +217,7 @@ func headerBomb(s *session, stream uint32) {
 	}
 }
 
-func lengthLie(length, body string) func(*session, uint32) {
+func wrongLength(length, body string) func(*session, uint32) {
 	return func(s *session, stream uint32) {
 		head := append(bytes.Clone(status200), header("content-length", length)...)
 		s.data.Write(http2Frame(frameHeaders, flagEndHeaders, stream, head))

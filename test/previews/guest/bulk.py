@@ -1,4 +1,4 @@
-"""What runs in a sandbox to move large bodies at little cost. Usage: python3 bulk.py <port>"""
+"""Runs in a sandbox and handles large bodies efficiently. Usage: python3 bulk.py <port>"""
 
 import json
 import sys
@@ -24,22 +24,22 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         crc, count = 0, 0
-        for piece in self.pieces():
-            crc = zlib.crc32(piece, crc)
-            count += len(piece)
+        for chunk in self.chunks():
+            crc = zlib.crc32(chunk, crc)
+            count += len(chunk)
         body = json.dumps({"bytes": count, "crc32": crc}).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
-    def pieces(self):
+    def chunks(self):
         if "content-length" in self.headers:
             left = int(self.headers["content-length"])
             while left > 0:
-                piece = self.rfile.read(min(left, 262144))
-                left -= len(piece)
-                yield piece
+                chunk = self.rfile.read(min(left, 262144))
+                left -= len(chunk)
+                yield chunk
             return
         while (size := int(self.rfile.readline(), 16)) > 0:
             yield self.rfile.read(size)

@@ -1,5 +1,5 @@
-// What runs in a sandbox for the preview suites: a server on localhost that shows what reaches it.
-// Needs the `ws` package beside it. Usage: node server.mjs <port>
+// Runs in a sandbox for the preview suites: a server on localhost that reports the requests it receives.
+// Needs the `ws` package. Usage: node server.mjs <port>
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
@@ -21,25 +21,26 @@ const page = `<!doctype html><title>Node server</title><p id="socket"></p><p id=
   events.onmessage = ({ data }) => show('event', data);
 </script>`;
 
-/** So many bytes, made as they are taken. */
+/** The given number of bytes, generated on demand. */
 function* bytes(count) {
-  for (let left = count; left > 0; left -= block.length) yield left < block.length ? block.subarray(0, left) : block;
+  for (let remaining = count; remaining > 0; remaining -= block.length)
+    yield remaining < block.length ? block.subarray(0, remaining) : block;
 }
 
-const sendJson = (response, value) => {
+function sendJson(response, value) {
   const body = JSON.stringify(value);
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
   response.end(body);
-};
+}
 
-const answers = {
+const handlers = {
   '/': (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page),
-  /** The request as it arrived. */
+  /** Returns the request as it arrived. */
   '/seen': (request, response) => {
     const { method, url, httpVersion, rawHeaders } = request;
     request.resume().on('end', () => sendJson(response, { method, url, httpVersion, rawHeaders, connections }));
   },
-  /** Stays open; an event for each POST to /say. */
+  /** Stays open and sends an event for each POST to /say. */
   '/events': (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     response.write(': open\n\n');
@@ -55,7 +56,7 @@ const answers = {
         sendJson(response, { listeners: listeners.size });
       });
   },
-  /** Sends back each piece of the body as it comes. */
+  /** Sends back each chunk of the body as it arrives. */
   '/echo': (request, response) => {
     response.writeHead(200, { 'content-type': 'application/octet-stream' });
     response.flushHeaders();
@@ -64,18 +65,18 @@ const answers = {
   '/upload': async (request, response) => {
     const hash = createHash('sha256');
     let count = 0;
-    for await (const piece of request) {
-      hash.update(piece);
-      count += piece.length;
+    for await (const chunk of request) {
+      hash.update(chunk);
+      count += chunk.length;
     }
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     sendJson(response, { bytes: count, sha256: hash.digest('hex'), length, encoding });
   },
-  /** Takes a body and forgets it. */
+  /** Reads a body and discards it. */
   '/drop': (request, response) => {
     let count = 0;
-    request.on('data', (piece) => {
-      count += piece.length;
+    request.on('data', (chunk) => {
+      count += chunk.length;
     });
     request.on('end', () => sendJson(response, { bytes: count }));
   },
@@ -84,16 +85,16 @@ const answers = {
     response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': count });
     pipeline(Readable.from(bytes(count)), response, () => {});
   },
-  /** Answers with a head and never ends. */
+  /** Sends headers and a first chunk, and never ends. */
   '/hold': (_request, response) => {
     response.writeHead(200);
     response.write('held');
   },
   '/never': () => {},
-  /** Begins to listen on one more port, after a while. */
+  /** Starts to listen on another port after a delay. */
   '/listen': (request, response) => {
     const { searchParams } = new URL(request.url, 'http://localhost');
-    const late = createServer((_, answer) => answer.end('late'));
+    const late = createServer((_, lateResponse) => lateResponse.end('late'));
     setTimeout(() => late.listen(Number(searchParams.get('port')), '127.0.0.1'), Number(searchParams.get('after')));
     response.end();
   },
@@ -116,8 +117,8 @@ const answers = {
 
 const server = createServer({ maxHeaderSize: 1_048_576, keepAliveTimeout: 60_000 }, (request, response) => {
   const { pathname } = new URL(request.url, 'http://localhost');
-  const answer = answers[pathname];
-  if (answer) answer(request, response);
+  const handler = handlers[pathname];
+  if (handler) handler(request, response);
   else response.writeHead(404).end('not here');
 });
 server.on('connection', () => {
@@ -129,8 +130,8 @@ server.on('upgrade', (request, socket, head) => {
   if (request.url.startsWith('/refused')) return socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno');
   sockets.handleUpgrade(request, socket, head, (client) => {
     client.on('message', (data, isBinary) => {
-      const answer = isBinary ? data : Buffer.concat([Buffer.from('back: '), data]);
-      client.send(answer, { binary: isBinary });
+      const reply = isBinary ? data : Buffer.concat([Buffer.from('back: '), data]);
+      client.send(reply, { binary: isBinary });
     });
     client.on('error', () => {});
     if (request.url.startsWith('/socket/seen')) client.send(JSON.stringify(request.rawHeaders));

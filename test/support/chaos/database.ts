@@ -2,24 +2,25 @@ import { DatabaseSync } from 'node:sqlite';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The service's database, read beside it. */
+/** Read access to the database of a running service. */
 export interface AuditedDatabase {
   rows(sql: string): Promise<readonly Row[]>;
 }
 
-/** A SQLite file. */
-export const sqliteFile = (path: string): AuditedDatabase => ({
-  rows: async (sql) => {
-    const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
-    try {
-      return database.prepare(sql).all();
-    } finally {
-      database.close();
-    }
-  },
-});
+/** Opens the SQLite file for each query, since the service may be restarted in between. */
+export function sqliteFile(path: string): AuditedDatabase {
+  return {
+    rows: async (sql) => {
+      const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+      try {
+        return database.prepare(sql).all();
+      } finally {
+        database.close();
+      }
+    },
+  };
+}
 
-/** A sandbox as the database has it. */
 export interface SandboxRow {
   readonly id: string;
   readonly name: string;
@@ -33,7 +34,6 @@ export interface SandboxRow {
   readonly deletedAtMs: number | null;
 }
 
-/** An entry of the ledger. */
 export interface LedgerRow {
   readonly kind: string;
   readonly amountMicroUsd: number;
@@ -42,11 +42,15 @@ export interface LedgerRow {
   readonly atMs: number;
 }
 
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value));
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+function numberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
 
-export const readSandboxes = async (database: AuditedDatabase): Promise<SandboxRow[]> =>
-  (await database.rows('select * from sandboxes')).map((row) => ({
+export async function readSandboxes(database: AuditedDatabase): Promise<SandboxRow[]> {
+  return (await database.rows('select * from sandboxes')).map((row) => ({
     id: String(row.id),
     name: String(row.name),
     status: String(row.status),
@@ -58,18 +62,20 @@ export const readSandboxes = async (database: AuditedDatabase): Promise<SandboxR
     expiresAtMs: numberOrNull(row.expires_at_ms),
     deletedAtMs: numberOrNull(row.deleted_at_ms),
   }));
+}
 
-export const readLedger = async (database: AuditedDatabase): Promise<LedgerRow[]> =>
-  (await database.rows('select * from ledger_entries')).map((row) => ({
+export async function readLedger(database: AuditedDatabase): Promise<LedgerRow[]> {
+  return (await database.rows('select * from ledger_entries')).map((row) => ({
     kind: String(row.kind),
     amountMicroUsd: Number(row.amount_micro_usd),
     sandboxId: textOrNull(row.sandbox_id),
     runtimeMs: Number(row.runtime_ms),
     atMs: Number(row.created_at_ms),
   }));
+}
 
-/** The one number that a query gives. */
-export const readNumber = async (database: AuditedDatabase, sql: string): Promise<number> => {
+/** The single number that a query returns. */
+export async function readNumber(database: AuditedDatabase, sql: string): Promise<number> {
   const [row] = await database.rows(sql);
   return Number(Object.values(row ?? {})[0]);
-};
+}

@@ -1,46 +1,46 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PostgresServer } from '#server-test/store/postgres-server.ts';
-import type { Api } from './api.ts';
-import { machinePids, signalProcess } from './machine-pids.ts';
+import { machinePids, signalProcess } from '../machine-processes.ts';
+import type { RestartableService } from '../restartable-service.ts';
+import type { ChaosApi } from './chaos-api.ts';
+import type { Trace } from './history.ts';
 import type { Random } from './random.ts';
-import type { ServiceProcess } from './service-process.ts';
-import type { Trace } from './trace.ts';
 
-export interface KillerParts {
+export interface KillerOptions {
   readonly random: Random;
-  readonly service: ServiceProcess;
-  readonly api: Api;
+  readonly service: RestartableService;
+  readonly api: ChaosApi;
   readonly trace: Trace;
-  /** Takes what it sees go wrong. */
+  /** Problems that are detected are appended here. */
   readonly problems: string[];
-  /** The database server, to be stopped and started as well. */
+  /** The database server, if it is to be stopped and started too. */
   readonly postgres?: PostgresServer;
 }
 
 /** How long a request may take while the database is down. */
-const answerMs = 15_000;
+const maxResponseMs = 15_000;
 
-/** Kills the service, machines and the database at moments that the seed decides. */
+/** Kills the service, machines and the database at times that the seed determines. */
 export class Killer {
-  readonly #parts: KillerParts;
+  readonly #options: KillerOptions;
 
-  constructor(parts: KillerParts) {
-    this.#parts = parts;
+  constructor(options: KillerOptions) {
+    this.#options = options;
   }
 
-  /** Goes on until it is told to end; everything it stopped is started again then. */
-  async run(isEnded: () => boolean): Promise<void> {
-    const { random, postgres } = this.#parts;
-    const weights = { service: 30, twice: 8, machine: 30, database: postgres === undefined ? 0 : 40 };
-    while (!isEnded()) {
+  /** Runs until `isStopped` returns true. Everything that was stopped is started again by then. */
+  async run(isStopped: () => boolean): Promise<void> {
+    const { random, postgres } = this.#options;
+    const weights = { service: 30, duringStart: 8, machine: 30, database: postgres === undefined ? 0 : 40 };
+    while (!isStopped()) {
       await pause(random.between(1_000, 7_000));
-      if (isEnded()) return;
+      if (isStopped()) return;
       switch (random.weighted(weights)) {
         case 'service':
           await this.#killService();
           break;
-        case 'twice':
-          await this.#killWhileItStarts();
+        case 'duringStart':
+          await this.#killDuringStart();
           break;
         case 'machine':
           await this.#killMachine();
@@ -53,30 +53,30 @@ export class Killer {
   }
 
   async #killService(): Promise<void> {
-    const { random, service, trace } = this.#parts;
+    const { random, service, trace } = this.#options;
     const downMs = random.between(0, 800);
     trace.note(`kill -9 service, down for ${downMs} ms`);
     trace.count('kill service');
     await service.kill();
     await pause(downMs);
-    const beganAtMs = performance.now();
+    const startedAtMs = performance.now();
     await service.start();
-    trace.note(`service is back, started in ${Math.round(performance.now() - beganAtMs)} ms`);
+    trace.note(`service is back, started in ${Math.round(performance.now() - startedAtMs)} ms`);
   }
 
-  async #killWhileItStarts(): Promise<void> {
-    const { random, service, trace } = this.#parts;
+  async #killDuringStart(): Promise<void> {
+    const { random, service, trace } = this.#options;
     const afterMs = random.between(100, 2_500);
     trace.note(`kill -9 service, and again ${afterMs} ms into its start`);
     trace.count('kill service');
     await service.kill();
-    service.begin();
+    service.startWithoutWaiting();
     await pause(afterMs);
     await this.#killService();
   }
 
   async #killMachine(): Promise<void> {
-    const { random, service, trace } = this.#parts;
+    const { random, service, trace } = this.#options;
     const victim = random.pick([...(await machinePids(service.dataDir))]);
     if (victim === undefined) return;
     trace.note(`kill -9 machine ${victim[0]}`);
@@ -84,25 +84,25 @@ export class Killer {
   }
 
   async #stopDatabase(): Promise<void> {
-    const { random, postgres, trace } = this.#parts;
+    const { random, postgres, trace } = this.#options;
     if (postgres === undefined) return;
     const how = random.weighted({ fast: 1, kill: 1 });
     const downMs = random.between(300, 4_000);
     trace.note(`stop database (${how}) for ${downMs} ms`);
     trace.count(`stop database ${how}`);
     await postgres.stop(how);
-    await Promise.all([pause(downMs), this.#askWithoutDatabase()]);
+    await Promise.all([pause(downMs), this.#requestWithoutDatabase()]);
     await postgres.start();
     trace.note('database is back');
   }
 
-  /** While the database is down a request is answered, and soon. */
-  async #askWithoutDatabase(): Promise<void> {
-    const { api, problems } = this.#parts;
-    const askedAtMs = performance.now();
-    const { status } = await api.ask('GET', '/sandboxes');
-    const tookMs = performance.now() - askedAtMs;
-    if (status !== 500) problems.push(`without a database a request is answered ${status}`);
-    if (tookMs > answerMs) problems.push(`without a database an answer took ${Math.round(tookMs)} ms`);
+  /** Checks that requests fail promptly, instead of hanging, while the database is down. */
+  async #requestWithoutDatabase(): Promise<void> {
+    const { api, problems } = this.#options;
+    const sentAtMs = performance.now();
+    const { status } = await api.request('GET', '/sandboxes');
+    const tookMs = performance.now() - sentAtMs;
+    if (status !== 500) problems.push(`without a database a request returned ${status}`);
+    if (tookMs > maxResponseMs) problems.push(`without a database a request took ${Math.round(tookMs)} ms`);
   }
 }

@@ -1,4 +1,4 @@
-/** Random numbers that come again with the same seed. */
+/** A random number generator whose sequence is determined by its seed. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, but not including, 1. */
+  /** At least 0 and less than 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,17 +15,17 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number between both, both included. */
-  between(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
+  /** An integer from `min` to `max`, both included. */
+  between(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
   }
 
-  /** One of these; undefined of none. */
+  /** One of the choices; undefined if there are none. */
   pick<T>(choices: readonly T[]): T | undefined {
     return choices[this.between(0, choices.length - 1)];
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, with a probability proportional to its weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries(weights) as [Name, number][];
     const total = entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -37,7 +37,7 @@ export class Random {
     return entries[0]?.[0] as Name;
   }
 
-  /** A generator of its own, so that what one actor draws does not depend on when another does. */
+  /** A separate generator, so that the numbers of one actor do not depend on the timing of another. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32));
   }

@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { hashApiKey } from '#server/core/accounts/api-key.ts';
-import { createAccount } from '#server/core/accounts/create-account.ts';
-import { createKey, revokeKey } from '#server/core/accounts/keys.ts';
-import { setSuspended } from '#server/core/accounts/suspend-account.ts';
+import { createKey, hashApiKey, revokeKey } from '#server/core/accounts/api-keys.ts';
+import { createAccount, setSuspended } from '#server/core/accounts/manage-accounts.ts';
 import type { Core } from '#server/core/context.ts';
 
-/** An account to be made for a test. */
+/** An account to create for a test. */
 export interface AccountSpec {
-  /** What it starts with, in millionths of a dollar; 100 USD unless told. */
+  /** The initial credit in millionths of a dollar. Default: 100 USD. */
   readonly creditMicroUsd?: number;
   readonly suspended?: boolean;
   readonly revoked?: boolean;
+  /** No credit at all. */
   readonly broke?: boolean;
-  /** Not an account but one more key of the account with this key. */
+  /** Creates another key for the account that has this key, instead of an account. */
   readonly siblingOf?: string;
 }
 
-/** Makes the account as an operator does and gives its key. */
-export const addAccount = async (core: Core, spec: AccountSpec): Promise<string> => {
+/** Creates the account as an operator would and returns its key. */
+export async function addAccount(core: Core, spec: AccountSpec): Promise<string> {
   if (spec.siblingOf !== undefined) {
     const owner = await core.store.accounts.findByKeyHash(hashApiKey(spec.siblingOf));
     return (await createKey(core, owner?.account.email ?? '')).apiKey;
@@ -28,4 +27,4 @@ export const addAccount = async (core: Core, spec: AccountSpec): Promise<string>
   if (spec.suspended) await setSuspended(core, email, true);
   if (spec.revoked) await revokeKey(core, email, keyId);
   return apiKey;
-};
+}

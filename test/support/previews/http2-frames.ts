@@ -1,38 +1,44 @@
-import type { Place } from './route.ts';
-import { connectRaw } from './speak.ts';
+import { connectRaw, type PreviewAddress } from './connections.ts';
 
 const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const types = { data: 0, headers: 1, rstStream: 3, settings: 4, goAway: 7 } as const;
 const endStream = 0x1;
 const endHeaders = 0x4;
-const headBytes = 9;
-const deadlineMs = 15_000;
+const frameHeaderBytes = 9;
+const deadlineMs = 60_000;
 
-const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
-  const head = Buffer.alloc(headBytes);
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(frameHeaderBytes);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;
   head[4] = flags;
   head.writeUInt32BE(stream, 5);
   return Buffer.concat([head, payload]);
-};
+}
 
-/** A text as HPACK has it, without compression; up to 126 bytes. */
-const literal = (text: string): Buffer => Buffer.concat([Buffer.from([text.length]), Buffer.from(text, 'latin1')]);
+/** A string in HPACK without Huffman coding; up to 126 bytes. */
+function literal(text: string): Buffer {
+  return Buffer.concat([Buffer.from([text.length]), Buffer.from(text, 'latin1')]);
+}
 
-/** A header that is not to be remembered. */
-const field = ([name, value]: readonly [string, string]): Buffer =>
-  Buffer.concat([Buffer.from([0]), literal(name), literal(value)]);
+/** A literal header field that is not added to the dynamic table. */
+function field([name, value]: readonly [string, string]): Buffer {
+  return Buffer.concat([Buffer.from([0]), literal(name), literal(value)]);
+}
 
 export type Fields = readonly (readonly [string, string])[];
 
-/** How a server took a request: the body of an answer of 200, `refused` for any other answer, a reset or the connection's end. */
-export type Reception = { readonly body: string } | 'refused';
+/** The outcome of a request: the body of a 200 response, or `refused` for any other status, a reset or a closed connection. */
+export type RequestOutcome = { readonly body: string } | 'refused';
 
-/** Sends one HTTP/2 request of any headers, which no client library would send, and tells how it was taken. */
-export const sendFields = async (place: Place, fields: Fields, body?: string): Promise<Reception> => {
-  const socket = await connectRaw(place, 'h2');
-  const deadline = setTimeout(() => socket.destroy(new Error('no answer')), deadlineMs);
+/** Sends an HTTP/2 request with arbitrary header fields, including those that client libraries refuse to send. */
+export async function sendHeaderFields(
+  address: PreviewAddress,
+  fields: Fields,
+  body?: string,
+): Promise<RequestOutcome> {
+  const socket = await connectRaw(address, 'h2');
+  const deadline = setTimeout(() => socket.destroy(new Error('no response')), deadlineMs);
   const flags = endHeaders | (body === undefined ? endStream : 0);
   socket.write(preface);
   socket.write(frame(types.settings, 0, 0, Buffer.alloc(0)));
@@ -42,7 +48,7 @@ export const sendFields = async (place: Place, fields: Fields, body?: string): P
   try {
     for await (const { type, flags, payload } of framesOf(socket)) {
       if (type === types.rstStream || type === types.goAway) return 'refused';
-      // The index of `:status: 200`, which every encoder uses for it.
+      // 0x88 is the static table's entry for `:status: 200`, which every encoder uses.
       if (type === types.headers && payload[0] !== 0x88) return 'refused';
       if (type === types.data) text += payload.toString('utf8');
       if ((type === types.data || type === types.headers) && flags & endStream) return { body: text };
@@ -55,17 +61,17 @@ export const sendFields = async (place: Place, fields: Fields, body?: string): P
     clearTimeout(deadline);
     socket.destroy();
   }
-};
+}
 
-/** The frames of a connection, one by one. */
+/** The frames received on a connection. */
 async function* framesOf(socket: AsyncIterable<Buffer>) {
-  let held = Buffer.alloc(0);
-  for await (const piece of socket) {
-    held = Buffer.concat([held, piece]);
-    while (held.length >= headBytes && held.length >= headBytes + held.readUIntBE(0, 3)) {
-      const payload = held.subarray(headBytes, headBytes + held.readUIntBE(0, 3));
-      const [, , , type = 0, flags = 0] = held;
-      held = held.subarray(headBytes + payload.length);
+  let buffered = Buffer.alloc(0);
+  for await (const chunk of socket) {
+    buffered = Buffer.concat([buffered, chunk]);
+    while (buffered.length >= frameHeaderBytes && buffered.length >= frameHeaderBytes + buffered.readUIntBE(0, 3)) {
+      const payload = buffered.subarray(frameHeaderBytes, frameHeaderBytes + buffered.readUIntBE(0, 3));
+      const [, , , type = 0, flags = 0] = buffered;
+      buffered = buffered.subarray(frameHeaderBytes + payload.length);
       yield { type, flags, payload };
     }
   }

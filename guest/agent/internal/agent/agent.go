@@ -1,4 +1,4 @@
-// Package agent is the process that answers the host.
+// Package agent is the process that serves the host.
 package agent
 
 import (
@@ -14,13 +14,13 @@ import (
 	"mayfly/agent/internal/console"
 	"mayfly/agent/internal/execution"
 	"mayfly/agent/internal/expiry"
-	"mayfly/agent/internal/figures"
 	"mayfly/agent/internal/identity"
 	"mayfly/agent/internal/initsys"
 	"mayfly/agent/internal/port"
 	"mayfly/agent/internal/power"
 	"mayfly/agent/internal/routes"
 	"mayfly/agent/internal/shell"
+	"mayfly/agent/internal/stats"
 	"mayfly/agent/internal/terminal"
 )
 
@@ -29,14 +29,14 @@ const (
 	mib         = 1 << 20
 )
 
-// Run serves the host until a port fails; init starts the agent again then.
+// Run serves the host until a port fails. Init then restarts the agent.
 func Run(version string) error {
-	absorbSignals()
-	if err := shell.Shield(); err != nil {
-		console.Log("not shielded from the OOM killer", "error", err)
+	catchSignals()
+	if err := shell.OpenOOMScore(); err != nil {
+		console.Log("not exempt from the OOM killer", "error", err)
 	}
-	kept := captureBudget(figures.MemoryTotal())
-	debug.SetMemoryLimit(kept + 64*mib)
+	captureBytes := captureBudget(stats.MemoryTotal())
+	debug.SetMemoryLimit(captureBytes + 64*mib)
 	control, err := port.Open("mayfly.control", portTimeout)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func Run(version string) error {
 	handler := (&routes.Agent{
 		Version:    version,
 		UserGroup:  initsys.UserGroup,
-		Executions: &execution.Table{Tree: tree, Budget: execution.NewBudget(kept)},
+		Executions: &execution.Table{Tree: tree, Budget: execution.NewBudget(captureBytes)},
 		Terminals:  &terminal.Table{Tree: tree},
 		Machine:    identity.Kernel{},
 		SetExpiry:  watch.Set,
@@ -61,21 +61,21 @@ func Run(version string) error {
 	return server.Run(context.Background())
 }
 
-// captureBudget is how much kept output may take of the machine's memory.
+// captureBudget is the memory that captured output may use, in bytes.
 func captureBudget(total int64) int64 { return min(max(total/8, 16*mib), 96*mib) }
 
-// userTree is the user's control group, where init could make one.
+// userTree returns the user's cgroup tree, or an empty one if init could not create it.
 func userTree() *cgroup.Tree {
 	if _, err := os.Stat(initsys.UserGroup + "/cgroup.procs"); err != nil {
-		console.Log("no control groups", "error", err)
+		console.Log("cgroups are not available", "error", err)
 		return &cgroup.Tree{}
 	}
 	return cgroup.Open(initsys.UserGroup)
 }
 
-// absorbSignals survives what would end a Go program. SIGXFSZ comes when an upload reaches the limit of a file's size, the
-// write then fails as it should. Caught rather than ignored, because what is ignored stays ignored in the user's processes.
-func absorbSignals() {
+// catchSignals keeps signals from ending the agent. SIGXFSZ is sent when an upload reaches the file size limit; the write then
+// fails as it should. The signals are caught, not ignored, because the user's processes would inherit ignored signals.
+func catchSignals() {
 	c := make(chan os.Signal, 16)
 	signal.Notify(c, syscall.SIGXFSZ, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGPIPE)
 	go func() {

@@ -12,8 +12,8 @@ import (
 	"mayfly/agent/internal/port"
 )
 
-// fakePort is a port whose host end can be plugged in and pulled out. Like the real one it reads EOF while pulled out,
-// and a write waits until a host is there.
+// fakePort is a port whose host end can be plugged in and pulled out. Like a real port it reads EOF while no host is connected,
+// and a write blocks until a host connects.
 type fakePort struct {
 	mu       sync.Mutex
 	conn     net.Conn
@@ -43,10 +43,10 @@ func (f *fakePort) plug(t *testing.T) net.Conn {
 	return host
 }
 
-// signal wakes whoever waits for a change; the caller holds mu.
+// signal wakes blocked readers and writers. The caller holds mu.
 func (f *fakePort) signal() { close(f.changed); f.changed = make(chan struct{}) }
 
-// pull takes the host away.
+// pull disconnects the host.
 func (f *fakePort) pull() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

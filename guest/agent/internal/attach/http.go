@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// newHTTPServer speaks HTTP/2 only, with windows that keep large transfers moving and let no number of stuck ones
-// hold the rest up, and no timeout that ends a quiet session.
+// newHTTPServer serves HTTP/2 only. Its flow-control windows keep large transfers moving and ensure that stalled streams do not
+// block the others. It has no timeouts, so an idle session stays open.
 func newHTTPServer(h http.Handler) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
@@ -20,13 +20,13 @@ func newHTTPServer(h http.Handler) *http.Server {
 			MaxConcurrentStreams:          1024,
 			MaxReadFrameSize:              256 << 10,
 			MaxReceiveBufferPerStream:     256 << 10,
-			MaxReceiveBufferPerConnection: 96 << 20, // over 256 tunnels that nobody reads there is room for everything else
+			MaxReceiveBufferPerConnection: 96 << 20, // leaves room for other streams even if 256 tunnels are stalled
 		},
 		ErrorLog: log.New(os.Stderr, "mayfly: http ", 0),
 	}
 }
 
-// listener hands the sessions' connections to the HTTP server.
+// listener passes the connections of sessions to the HTTP server.
 type listener struct {
 	conns chan net.Conn
 	ctx   context.Context

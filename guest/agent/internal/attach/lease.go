@@ -10,26 +10,27 @@ import (
 	"mayfly/agent/internal/port"
 )
 
-// lease is one session's hold on the data port. Once it has ended, none of its readers or writers touches the port again.
+// lease gives one session exclusive use of the data port. After it has ended, its readers and writers do not touch the port.
 type lease struct {
 	port port.Port
 	tail *tail
 	end  func()
 	done chan struct{}
 
-	serving atomic.Bool // HTTP/2 has begun
+	serving atomic.Bool // synchronised; HTTP/2 is being served
 
-	reading sync.Mutex
-	buf     []byte // read from the port, not yet asked for
-	space   []byte
+	readMu  sync.Mutex
+	pending []byte // read from the port, not yet returned by Read
+	readBuf []byte
 
-	writing sync.Mutex
+	writeMu sync.Mutex
 }
 
+// longAgo is a deadline that interrupts blocked reads and writes immediately.
 var longAgo = time.Unix(1, 0)
 
 func newLease(p port.Port, t *tail) *lease {
-	l := &lease{port: p, tail: t, done: make(chan struct{}), space: make([]byte, 64<<10)}
+	l := &lease{port: p, tail: t, done: make(chan struct{}), readBuf: make([]byte, 64<<10)}
 	l.end = sync.OnceFunc(func() {
 		close(l.done)
 		p.SetReadDeadline(longAgo)
@@ -38,13 +39,13 @@ func newLease(p port.Port, t *tail) *lease {
 	return l
 }
 
-// release ends the lease and returns when the port is free for the next one.
+// release ends the lease and returns once the port is free for the next one.
 func (l *lease) release() {
 	l.end()
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	l.writing.Lock()
-	defer l.writing.Unlock()
+	l.readMu.Lock()
+	defer l.readMu.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	l.port.SetReadDeadline(time.Time{})
 	l.port.SetWriteDeadline(time.Time{})
 }
@@ -58,49 +59,49 @@ func (l *lease) ended() bool {
 	}
 }
 
-// Read gives buffered bytes first, then reads from the port in large pieces.
+// Read returns pending bytes first, then reads from the port in large chunks.
 func (l *lease) Read(p []byte) (int, error) {
-	l.reading.Lock()
-	defer l.reading.Unlock()
+	l.readMu.Lock()
+	defer l.readMu.Unlock()
 	if l.ended() {
 		return 0, net.ErrClosed
 	}
-	if len(l.buf) == 0 {
+	if len(l.pending) == 0 {
 		n, err := l.readPort()
-		l.tail.note(l.space[:n])
+		l.tail.add(l.readBuf[:n])
 		if n == 0 {
 			return 0, err
 		}
-		l.buf = l.space[:n]
+		l.pending = l.readBuf[:n]
 	}
-	n := copy(p, l.buf)
-	l.buf = l.buf[n:]
+	n := copy(p, l.pending)
+	l.pending = l.pending[n:]
 	return n, nil
 }
 
-// maxAbsence is how long a served session outlives its host. The kernel may tell of the end of the host before, late: a
-// session that has begun already must not take that for its own end.
-const maxAbsence = time.Second
+// hostAbsence is how long a session that is being served survives without a host. The kernel may report late that the previous host
+// disconnected; a session that has already begun must not mistake that for its own end.
+const hostAbsence = time.Second
 
-// readPort reads from the port, and reports its end only once the host has been away for maxAbsence. A session that still
-// synchronises is told at once, as it waits by itself.
+// readPort reads from the port. While a session is being served, it reports io.EOF only after the host has been away for hostAbsence. A
+// session that is still synchronising gets io.EOF immediately, because it has its own backoff.
 func (l *lease) readPort() (int, error) {
-	n, err := l.port.Read(l.space)
+	n, err := l.port.Read(l.readBuf)
 	if n > 0 || err != io.EOF || !l.serving.Load() {
 		return n, err
 	}
 	var backoff port.Backoff
-	for since := time.Now(); n == 0 && err == io.EOF && time.Since(since) < maxAbsence && !l.ended(); {
+	for since := time.Now(); n == 0 && err == io.EOF && time.Since(since) < hostAbsence && !l.ended(); {
 		backoff.Wait(l.done)
-		n, err = l.port.Read(l.space)
+		n, err = l.port.Read(l.readBuf)
 	}
 	return n, err
 }
 
-// Write writes all of p, or fails because the lease has ended.
+// Write writes all of p, or fails if the lease has ended.
 func (l *lease) Write(p []byte) (int, error) {
-	l.writing.Lock()
-	defer l.writing.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if l.ended() {
 		return 0, net.ErrClosed
 	}
@@ -118,7 +119,7 @@ type address struct{}
 func (address) Network() string { return "virtio" }
 func (address) String() string  { return "mayfly.data" }
 
-// LocalAddr and the rest make a lease a net.Conn. Deadlines are the lease's own, so those of the HTTP server are ignored.
+// The remaining methods of net.Conn. The lease sets deadlines itself, so those of the HTTP server are ignored.
 func (l *lease) LocalAddr() net.Addr              { return address{} }
 func (l *lease) RemoteAddr() net.Addr             { return address{} }
 func (l *lease) SetDeadline(time.Time) error      { return nil }

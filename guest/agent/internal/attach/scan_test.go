@@ -8,7 +8,7 @@ import (
 
 const nonceA, nonceB = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
 
-func TestLinesInAnyPieces(t *testing.T) {
+func TestLinesInAnyChunks(t *testing.T) {
 	in := "half\nattach " + nonceA + "\n" + strings.Repeat("x", 300) + "\n\nok\nunfinished"
 	for size := 1; size < 40; size++ {
 		var got []string
@@ -93,14 +93,14 @@ func FuzzSyncFinder(f *testing.F) {
 	})
 }
 
-func TestTailKeepsTheEnd(t *testing.T) {
+func TestTailKeepsTheLastBytes(t *testing.T) {
 	for size := 1; size < 300; size += 7 {
 		var all []byte
 		var kept tail
 		for i := range 10 {
 			p := bytes.Repeat([]byte{byte('a' + i)}, size)
 			all = append(all, p...)
-			kept.note(p)
+			kept.add(p)
 		}
 		if want := all[max(0, len(all)-tailLen):]; !bytes.Equal(kept.last, want) {
 			t.Fatalf("pieces of %d: %q", size, kept.last)

@@ -1,4 +1,4 @@
-// Package attach serves HTTP/2 on the data port, and starts it afresh whenever the control port says so.
+// Package attach serves HTTP/2 on the data port and starts a new session for every attach line on the control port.
 package attach
 
 import (
@@ -12,7 +12,7 @@ import (
 	"mayfly/agent/internal/port"
 )
 
-// Server answers the host on two ports, one session at a time.
+// Server serves the host on two ports, one session at a time.
 type Server struct {
 	Control, Data port.Port
 	Handler       http.Handler
@@ -23,15 +23,15 @@ type Server struct {
 	connected atomic.Bool
 }
 
-// Connected reports whether a host holds the control port.
+// Connected reports whether a host is connected to the control port.
 func (s *Server) Connected() bool { return s.connected.Load() }
 
-// Run serves until the context ends or the control port fails for good.
+// Run serves until the context ends or the control port fails.
 func (s *Server) Run(ctx context.Context) error {
 	s.conns, s.lines = make(chan net.Conn), make(chan string, 8)
 	server := newHTTPServer(s.Handler)
 	go server.Serve(&listener{s.conns, ctx})
-	go s.speak(ctx)
+	go s.writeLines(ctx)
 	s.say("started")
 	stop := context.AfterFunc(ctx, func() { s.Control.SetReadDeadline(longAgo) })
 	defer stop()
@@ -82,7 +82,7 @@ func (s *Server) listen(ctx context.Context, attach func(nonce string)) error {
 	}
 }
 
-// say queues a line for the host; where nobody reads, lines are lost rather than waited for.
+// say queues a control line for the host. If the queue is full because no host reads, the line is dropped.
 func (s *Server) say(line string) {
 	select {
 	case s.lines <- line:
@@ -90,20 +90,20 @@ func (s *Server) say(line string) {
 	}
 }
 
-// speak writes the queued lines to the control port.
-func (s *Server) speak(ctx context.Context) {
-	broken := true
+// writeLines writes the queued lines to the control port. A line after a partial write starts with a newline.
+func (s *Server) writeLines(ctx context.Context) {
+	partial := true
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case line := <-s.lines:
-			if broken {
+			if partial {
 				line = "\n" + line
 			}
 			s.Control.SetWriteDeadline(time.Now().Add(time.Second))
 			n, err := s.Control.Write([]byte(line + "\n"))
-			broken = err != nil && (n > 0 || broken)
+			partial = err != nil && (n > 0 || partial)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type machine struct {
 	control, data *fakePort
 }
 
-// boot runs a server on two unplugged ports.
+// boot runs a server on two ports without a host.
 func boot(t *testing.T, h http.Handler) *machine {
 	m := &machine{control: newFakePort(), data: newFakePort()}
 	m.server = &Server{Control: m.control, Data: m.data, Handler: h}
@@ -55,7 +55,7 @@ func freshNonce() string {
 	return hex.EncodeToString(b[:])
 }
 
-// attach does the host's part on two connected ends and returns a client.
+// attach performs the host's side of an attach on two connected ports and returns a client.
 func attach(t *testing.T, control, data net.Conn) *http.Client {
 	t.Helper()
 	nonce := freshNonce()
@@ -130,7 +130,7 @@ func TestStaleBytesAreDropped(t *testing.T) {
 	}
 }
 
-func TestDataPortComesLate(t *testing.T) {
+func TestDataPortConnectsLate(t *testing.T) {
 	m := boot(t, hello())
 	control := m.control.plug(t)
 	nonce := freshNonce()
@@ -148,7 +148,7 @@ func TestDataPortComesLate(t *testing.T) {
 }
 
 // The old session may read the new session's sync line before the control port announces it.
-func TestOldSessionSwallowsTheSyncLine(t *testing.T) {
+func TestOldSessionConsumesTheSyncLine(t *testing.T) {
 	m := boot(t, hello())
 	control, data := m.control.plug(t), m.data.plug(t)
 	old := &stoppable{Conn: data}
@@ -156,7 +156,7 @@ func TestOldSessionSwallowsTheSyncLine(t *testing.T) {
 	old.stop()
 	nonce := freshNonce()
 	fmt.Fprintf(data, "\nMAYFLY-SYNC %s\n", nonce)
-	time.Sleep(100 * time.Millisecond) // long enough for the old session to have read it
+	time.Sleep(100 * time.Millisecond) // enough time for the old session to read it
 	fmt.Fprintf(control, "\nattach %s\n", nonce)
 	data.SetReadDeadline(time.Now().Add(5 * time.Second))
 	var seen []byte
@@ -167,7 +167,7 @@ func TestOldSessionSwallowsTheSyncLine(t *testing.T) {
 	}
 }
 
-func TestReattachAfterPull(t *testing.T) {
+func TestReattachAfterDisconnect(t *testing.T) {
 	m := boot(t, hello())
 	for range 5 {
 		control, data := m.control.plug(t), m.data.plug(t)
@@ -184,8 +184,8 @@ func TestReattachAfterPull(t *testing.T) {
 	}
 }
 
-// A host that stops reading wedges the session in a write; a new attach on the same or on new connections gets through.
-func TestReattachInMidTransfer(t *testing.T) {
+// A host that stops reading blocks the session in a write. A new attach on the same or on new connections must still succeed.
+func TestReattachDuringTransfer(t *testing.T) {
 	for _, replug := range []bool{false, true} {
 		t.Run(fmt.Sprintf("replug=%v", replug), func(t *testing.T) {
 			m := boot(t, hello())
@@ -197,7 +197,7 @@ func TestReattachInMidTransfer(t *testing.T) {
 				t.Fatal(err)
 			}
 			io.CopyN(io.Discard, r.Body, 3<<20)
-			old.stop() // the host dies without a word; the guest is in the middle of a write
+			old.stop() // the host dies while the guest is writing
 			if replug {
 				m.data.pull()
 				m.control.pull()
@@ -210,19 +210,19 @@ func TestReattachInMidTransfer(t *testing.T) {
 	}
 }
 
-// stoppable is a connection whose owner can vanish without closing it.
+// stoppable is a connection whose owner can stop using it without closing it.
 type stoppable struct{ net.Conn }
 
 func (s *stoppable) stop() {
 	s.Conn.SetDeadline(longAgo)
-	time.Sleep(50 * time.Millisecond) // the client's goroutines notice
+	time.Sleep(50 * time.Millisecond) // let the client's goroutines notice
 	s.Conn.SetDeadline(time.Time{})
 }
 func (s *stoppable) Close() error                      { return nil }
 func (s *stoppable) SetDeadline(time.Time) error       { return nil }
 func (s *stoppable) SetReadDeadline(t time.Time) error { return s.Conn.SetReadDeadline(t) }
 
-func TestQuietPortsDoNotSpin(t *testing.T) {
+func TestIdlePortsDoNotSpin(t *testing.T) {
 	p := &countingPort{fakePort: newFakePort()}
 	s := &Server{Control: p, Data: newFakePort(), Handler: hello()}
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)

@@ -7,19 +7,19 @@ import (
 	"mayfly/agent/internal/port"
 )
 
-// session takes one attach from its announcement to its end.
+// session is one attach, from its control line to its end.
 type session struct {
 	nonce string
 	lease *lease
-	over  sync.WaitGroup
+	done  sync.WaitGroup
 }
 
-// start synchronises and serves in the background.
+// start synchronises with the host and serves it in the background.
 func (s *Server) start(nonce string) *session {
 	session := &session{nonce: nonce, lease: newLease(s.Data, &s.tail)}
-	session.over.Add(1)
+	session.done.Add(1)
 	go func() {
-		defer session.over.Done()
+		defer session.done.Done()
 		defer session.lease.release()
 		if !session.synchronise(s.tail.last) {
 			return
@@ -36,13 +36,14 @@ func (s *Server) start(nonce string) *session {
 	return session
 }
 
-// stop interrupts the session wherever it is and returns when the data port is free.
+// stop interrupts the session and returns once the data port is free.
 func (s *session) stop() {
 	s.lease.end()
-	s.over.Wait()
+	s.done.Wait()
 }
 
-// synchronise drops what came before the host's sync line, of which earlier may hold the beginning, and answers it.
+// synchronise discards bytes up to the host's sync line and replies with the same line. The beginning of the line may be in earlier,
+// the last bytes that the previous session read. Reports whether it succeeded.
 func (s *session) synchronise(earlier []byte) bool {
 	line := syncLine(s.nonce)
 	finder := syncFinder{pattern: line}
@@ -65,9 +66,9 @@ func (s *session) synchronise(earlier []byte) bool {
 	return err == nil
 }
 
-// unread puts bytes back in front of what the lease reads next.
+// unread puts bytes back, so that the lease returns them first.
 func (l *lease) unread(p []byte) {
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	l.buf = append(append([]byte(nil), p...), l.buf...)
+	l.readMu.Lock()
+	defer l.readMu.Unlock()
+	l.pending = append(append([]byte(nil), p...), l.pending...)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// realTree makes a tree in the machine's own cgroup2 hierarchy, where there is one that root may write.
+// realTree creates a tree in the cgroup2 hierarchy of this machine, or skips the test if it is not writable.
 func realTree(t *testing.T) *Tree {
 	for _, base := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
 		if _, err := os.Stat(base + "/cgroup.procs"); err != nil {
@@ -28,7 +28,7 @@ func realTree(t *testing.T) *Tree {
 				}
 				time.Sleep(20 * time.Millisecond)
 			}
-			t.Error("the tree's root did not get empty")
+			t.Error("root of the tree is not empty")
 		})
 		return Open(dir)
 	}
@@ -55,7 +55,7 @@ func wait(t *testing.T, pid int) syscall.WaitStatus {
 	return ws
 }
 
-func TestKillTakesTheWholeGroup(t *testing.T) {
+func TestKillEndsTheWholeGroup(t *testing.T) {
 	tree := realTree(t)
 	g, err := tree.Make("one")
 	if err != nil {
@@ -98,7 +98,7 @@ func TestGroupOutlivesItsLeader(t *testing.T) {
 	}
 }
 
-func TestOOMKilledReadsTheCounter(t *testing.T) {
+func TestOOMKilled(t *testing.T) {
 	g := &Group{dir: t.TempDir()}
 	for content, want := range map[string]bool{"": false, "oom 3\noom_kill 0\n": false, "low 0\noom_kill 2\noom_group_kill 0\n": true} {
 		os.WriteFile(g.dir+"/memory.events", []byte(content), 0o644)

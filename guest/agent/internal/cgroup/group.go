@@ -7,22 +7,22 @@ import (
 	"syscall"
 )
 
-// Group holds the processes of one command.
+// Group is the cgroup of one command.
 type Group struct {
 	tree   *Tree
-	dir    string // empty: no control group, the session of leader instead
+	dir    string // empty if there is no cgroup; the session of leader is used instead
 	fd     int
 	leader int
 }
 
-// Enter makes a process that is started with attr begin in the group.
+// Enter makes a process that is started with attr start in the group.
 func (g *Group) Enter(attr *syscall.SysProcAttr) {
 	if g.fd >= 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, g.fd
 	}
 }
 
-// Started notes the group's first process; nothing else starts through Enter afterwards.
+// Started records the first process of the group. Enter must not be used after it.
 func (g *Group) Started(leader int) {
 	g.leader = leader
 	g.closeFD()
@@ -35,7 +35,7 @@ func (g *Group) closeFD() {
 	}
 }
 
-// Kill ends every process of the group at once, also those that are just being forked.
+// Kill kills every process of the group atomically, including those that are being forked.
 func (g *Group) Kill() {
 	if g.dir == "" {
 		g.signalLeader(syscall.SIGKILL)
@@ -47,7 +47,7 @@ func (g *Group) Kill() {
 	}
 }
 
-// Signal sends sig to every process of the group; there being none is no error.
+// Signal sends sig to every process of the group. It does nothing if there is none.
 func (g *Group) Signal(sig syscall.Signal) {
 	if sig == syscall.SIGKILL {
 		g.Kill()
@@ -71,7 +71,7 @@ func (g *Group) signalLeader(sig syscall.Signal) {
 	}
 }
 
-// OOMKilled tells whether the kernel killed a process of the group for want of memory.
+// OOMKilled reports whether the OOM killer killed a process of the group.
 func (g *Group) OOMKilled() bool {
 	if g.dir == "" {
 		return false
@@ -85,10 +85,10 @@ func (g *Group) OOMKilled() bool {
 	return false
 }
 
-// Release removes the group, now or when what runs in it in the background has ended.
+// Release removes the group, immediately or once its background processes have ended.
 func (g *Group) Release() {
 	g.closeFD()
 	if g.dir != "" && syscall.Rmdir(g.dir) == syscall.EBUSY {
-		g.tree.leave(g.dir)
+		g.tree.removeLater(g.dir)
 	}
 }

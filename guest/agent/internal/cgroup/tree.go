@@ -1,4 +1,4 @@
-// Package cgroup gives each command a control group of its own, and takes it away when its last process has gone.
+// Package cgroup gives each command its own cgroup and removes it when its last process has ended.
 package cgroup
 
 import (
@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// Tree is the group under which the users' groups are made. The zero Tree makes groups that stand for a session only:
-// enough for tests on a machine whose control groups are somebody else's.
+// Tree is the cgroup that contains the groups of commands. The groups of a zero Tree only signal the session of their leader, which
+// is enough for tests on a machine without writable cgroups.
 type Tree struct {
 	root string
 
-	mu      sync.Mutex
-	leaving map[string]struct{}
-	sweeps  bool
+	mu       sync.Mutex
+	removing map[string]struct{} // groups that still have processes
+	sweeping bool
 }
 
-// Open makes groups under root, which exists. Groups that an earlier agent left are removed once they are empty.
+// Open returns the tree at root, which must exist. Groups left by a previous agent are removed once they are empty.
 func Open(root string) *Tree {
 	t := &Tree{root: root}
 	old, _ := os.ReadDir(root)
 	for _, d := range old {
 		if d.IsDir() {
-			t.leave(filepath.Join(root, d.Name()))
+			t.removeLater(filepath.Join(root, d.Name()))
 		}
 	}
 	return t
 }
 
-// Make makes a group; a process starts in it through FD.
+// Make creates a group.
 func (t *Tree) Make(name string) (*Group, error) {
 	g := &Group{tree: t, fd: -1}
 	if t.root == "" {
@@ -51,35 +51,35 @@ func (t *Tree) Make(name string) (*Group, error) {
 }
 
 const (
-	firstSweep = 100 * time.Millisecond
-	lastSweep  = 2 * time.Second
+	minSweepInterval = 100 * time.Millisecond
+	maxSweepInterval = 2 * time.Second
 )
 
-// leave has the janitor remove a group that still has processes. One janitor serves all, and only while there are any.
-func (t *Tree) leave(dir string) {
+// removeLater removes a group once its processes have ended. One goroutine does this for all groups, and runs only while there are any.
+func (t *Tree) removeLater(dir string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.leaving == nil {
-		t.leaving = map[string]struct{}{}
+	if t.removing == nil {
+		t.removing = map[string]struct{}{}
 	}
-	t.leaving[dir] = struct{}{}
-	if !t.sweeps {
-		t.sweeps = true
+	t.removing[dir] = struct{}{}
+	if !t.sweeping {
+		t.sweeping = true
 		go t.sweep()
 	}
 }
 
 func (t *Tree) sweep() {
-	for pause := firstSweep; ; pause = min(2*pause, lastSweep) {
+	for pause := minSweepInterval; ; pause = min(2*pause, maxSweepInterval) {
 		time.Sleep(pause)
 		t.mu.Lock()
-		for dir := range t.leaving {
+		for dir := range t.removing {
 			if err := syscall.Rmdir(dir); err != syscall.EBUSY {
-				delete(t.leaving, dir)
+				delete(t.removing, dir)
 			}
 		}
-		if len(t.leaving) == 0 {
-			t.sweeps = false
+		if len(t.removing) == 0 {
+			t.sweeping = false
 			t.mu.Unlock()
 			return
 		}

@@ -1,4 +1,4 @@
-// Package console writes log lines where an operator finds them.
+// Package console writes log lines to the console of the machine.
 package console
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Log prints one event with its fields as key=value.
+// Log prints one event with its fields as key="value".
 func Log(event string, fields ...any) {
 	var b strings.Builder
 	b.WriteString("mayfly: " + event)
@@ -18,7 +18,7 @@ func Log(event string, fields ...any) {
 	os.Stderr.WriteString(b.String())
 }
 
-// Fatal prints an event as Log does, and into the kernel's log, which reaches every console the kernel has.
+// Fatal logs an event like Log, and also to the kernel log, which reaches every console of the kernel.
 func Fatal(event string, fields ...any) {
 	Log(event, fields...)
 	if f, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0); err == nil {
@@ -27,7 +27,7 @@ func Fatal(event string, fields ...any) {
 	}
 }
 
-// Redirect sends standard output and error to /dev/console, or /dev/null where there is none.
+// Redirect sends standard output and error to /dev/console, or to /dev/null if there is no console.
 func Redirect() {
 	for _, name := range []string{"/dev/console", "/dev/null"} {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)

@@ -9,26 +9,26 @@ import (
 	"mayfly/agent/internal/cgroup"
 )
 
-// Execution is one command, running or ended.
+// Execution is one command, running or finished.
 type Execution struct {
 	ID        string
 	StartedAt time.Time
 
-	group  *cgroup.Group
-	follow bool
-	stdin  *os.File // nil unless asked for
-	typing sync.Mutex
+	group   *cgroup.Group
+	follow  bool
+	stdin   *os.File // nil unless requested
+	stdinMu sync.Mutex
 
 	mu        sync.Mutex
 	changed   *sync.Cond
 	outputs   [2]output
 	followers map[*follower]struct{}
-	exited    bool // the shell has ended
+	exited    bool // the shell has exited
 	timedOut  bool
 	result    *Result
 }
 
-// Result is what became of a command.
+// Result is the result of a command.
 type Result struct {
 	ExitCode     int   `json:"exit_code"`
 	Signal       int   `json:"signal"`
@@ -44,10 +44,10 @@ type Result struct {
 
 const timeoutExitCode = 124
 
-// windowLen is how far a command may run ahead of the slowest of its followers, in bytes of each stream.
+// windowLen is how far a command may run ahead of its slowest follower, in bytes per stream.
 const windowLen = 256 << 10
 
-// add takes bytes a stream of the command has produced, and waits while a follower lags too far behind.
+// add records bytes that the command wrote to a stream, and blocks while a follower is too far behind.
 func (e *Execution) add(stream int, p []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,10 +59,10 @@ func (e *Execution) add(stream int, p []byte) {
 	}
 }
 
-// kill sends a signal to all its processes, also to those it left in the background.
+// kill sends a signal to all processes of the command, including background processes.
 func (e *Execution) kill(sig syscall.Signal) { e.group.Signal(sig) }
 
-// expire ends the command because its time is up, unless it has just ended by itself.
+// expire kills the command because it timed out, unless it has just exited.
 func (e *Execution) expire() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,7 +72,7 @@ func (e *Execution) expire() {
 	}
 }
 
-// noteExit records that the shell has ended: no timeout counts from here on and no follower is waited for.
+// noteExit records that the shell has exited. From then on the timeout has no effect and followers do not block the command.
 func (e *Execution) noteExit() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,7 +80,7 @@ func (e *Execution) noteExit() {
 	e.changed.Broadcast()
 }
 
-// finish makes the result known.
+// finish sets the result.
 func (e *Execution) finish(ws syscall.WaitStatus, finished time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,7 +110,7 @@ func exitCode(ws syscall.WaitStatus) int {
 	return ws.ExitStatus()
 }
 
-// running tells whether the result is still to come.
+// running reports whether the command has no result yet.
 func (e *Execution) running() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -126,7 +126,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidInput(t *testing.T) {
 	g := newGuest(t)
 	long := strings.Repeat("x", 200_000)
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestTimeoutKillsTheSession(t *testing.T) {
 	}
 }
 
-func TestBackgroundChildDoesNotHoldTheAnswer(t *testing.T) {
+func TestBackgroundProcessDoesNotDelayTheResult(t *testing.T) {
 	g := newGuest(t)
 	dir, _ := os.MkdirTemp("", "bg")
 	defer os.RemoveAll(dir)
@@ -174,7 +174,7 @@ func TestBackgroundChildDoesNotHoldTheAnswer(t *testing.T) {
 	if o.stdout != "started\n" || o.ExitCode != 0 {
 		t.Fatalf("%+v", o)
 	}
-	os.WriteFile(dir+"/go", nil, 0o644) // only now does the child go on, with nobody listening
+	os.WriteFile(dir+"/go", nil, 0o644) // lets the child continue, with no reader
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if b, _ := os.ReadFile(dir + "/f"); string(b) == "alive\n" {
 			return
@@ -185,7 +185,7 @@ func TestBackgroundChildDoesNotHoldTheAnswer(t *testing.T) {
 	}
 }
 
-func TestOutputInThePipeAtTheEndBelongsToIt(t *testing.T) {
+func TestOutputInThePipeAtExitIsCaptured(t *testing.T) {
 	g := newGuest(t)
 	for range 20 {
 		if o := g.run(`head -c 60000 /dev/zero | tr '\0' x; sleep 10 & exit 0`); len(o.stdout) != 60000 {
@@ -194,7 +194,7 @@ func TestOutputInThePipeAtTheEndBelongsToIt(t *testing.T) {
 	}
 }
 
-func TestLargeOutputIsCut(t *testing.T) {
+func TestLargeOutputIsTruncated(t *testing.T) {
 	g := newGuest(t)
 	start := time.Now()
 	o := g.run(`head -c 20000000 /dev/zero; echo e >&2`)
@@ -222,7 +222,7 @@ func TestFollowSendsEverything(t *testing.T) {
 	}
 }
 
-func TestFollowHoldsTheCommandBackAndLetsGo(t *testing.T) {
+func TestSlowFollowerBlocksTheCommandUntilItDisconnects(t *testing.T) {
 	g := newGuest(t)
 	r := g.post(map[string]any{"id": "slow", "command": "head -c 50000000 /dev/zero; echo done >&2", "follow": true, "capture_bytes": 100})
 	e, err := g.table.Get("slow")
@@ -233,7 +233,7 @@ func TestFollowHoldsTheCommandBackAndLetsGo(t *testing.T) {
 	if !e.running() {
 		t.Fatal("the command ran ahead of a follower that does not read")
 	}
-	r.Body.Close() // the host goes; the command must not notice
+	r.Body.Close() // the host disconnects; the command must not be affected
 	r2, err := g.client.Get(g.server.URL + "/executions/slow")
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestFollowHoldsTheCommandBackAndLetsGo(t *testing.T) {
 func TestResultIsKeptUntilAcknowledged(t *testing.T) {
 	g := newGuest(t)
 	r := g.post(map[string]any{"id": "kept", "command": "echo one; sleep 0.3; echo two"})
-	r.Body.Close() // a host that dies
+	r.Body.Close() // the host dies
 	if r := g.post(map[string]any{"id": "kept", "command": "true"}); r.StatusCode != 409 {
 		t.Fatalf("same id: %d", r.StatusCode)
 	}
@@ -324,11 +324,11 @@ func TestLongCommand(t *testing.T) {
 	short := g.run("echo 500000" + tail)
 	long := g.run("x='" + strings.Repeat("é", 500_000) + "'; LANG=C.UTF-8; echo ${#x}" + tail)
 	if long.stdout != short.stdout || long.stderr != short.stderr || long.ExitCode != 9 {
-		t.Fatalf("%+v\n%+v", short, long) // the command's own descriptor must not show
+		t.Fatalf("%+v\n%+v", short, long) // the command must not see the descriptor it was read from
 	}
 }
 
-func TestFiftyAtOnce(t *testing.T) {
+func TestFiftyConcurrentCommands(t *testing.T) {
 	g := newGuest(t)
 	var all sync.WaitGroup
 	for i := range 50 {

@@ -10,20 +10,20 @@ import (
 
 const (
 	frameStarted = 0
-	frameStdout  = 1 // stderr is the next
+	frameStdout  = 1 // stderr is frameStdout + 1
 	frameResult  = 3
 )
 
-// follower is a host that reads an execution: how far it has come in each stream.
+// follower is a response that streams an execution to the host.
 type follower struct {
-	at   [2]int64
-	next int // the stream whose turn it is
+	at   [2]int64 // offset in each stream
+	next int      // the stream to read from next
 }
 
-// frames holds buffers for a frame with its header.
+// frames pools buffers for a frame with its header.
 var frames = sync.Pool{New: func() any { return new([frame.HeaderLen + 32<<10]byte) }}
 
-// stream sends the execution to w from its beginning to its result. It ends early when the host goes; the command does not care.
+// stream sends the execution to w, from its start to its result. It ends early if the host disconnects, which does not affect the command.
 func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
 	f := &follower{}
 	e.mu.Lock()
@@ -39,7 +39,7 @@ func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
 	buf := frames.Get().(*[frame.HeaderLen + 32<<10]byte)
 	defer frames.Put(buf)
 	for flushed := false; ; {
-		kind, n, result := e.more(ctx, f, buf[frame.HeaderLen:], flushed)
+		kind, n, result := e.next(ctx, f, buf[frame.HeaderLen:], flushed)
 		switch {
 		case n > 0:
 			frame.PutHeader(buf[:], kind, n)
@@ -61,9 +61,9 @@ func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
 	}
 }
 
-// more copies the next bytes for f into p. It returns the result once there are no more, and nothing at all when the host
-// has gone, or when there is nothing to send and wait is false.
-func (e *Execution) more(ctx context.Context, f *follower, p []byte, wait bool) (kind byte, n int, result *Result) {
+// next copies the next bytes for f into p. It returns the result once there are no more bytes, and neither if the host has
+// disconnected or if there is nothing to send and wait is false.
+func (e *Execution) next(ctx context.Context, f *follower, p []byte, wait bool) (kind byte, n int, result *Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for {
@@ -82,7 +82,7 @@ func (e *Execution) more(ctx context.Context, f *follower, p []byte, wait bool) 
 	}
 }
 
-// trim drops what every follower has had of a stream and wakes a command that waits for that.
+// trim drops the bytes of a stream that every follower has read, and wakes a command that is blocked on them.
 func (e *Execution) trim(stream int) {
 	o := &e.outputs[stream]
 	if len(o.window) == 0 {

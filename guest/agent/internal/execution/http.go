@@ -13,14 +13,14 @@ import (
 func (t *Table) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /executions", t.post)
 	mux.HandleFunc("GET /executions", t.list)
-	mux.HandleFunc("GET /executions/{id}", t.with(func(e *Execution, w http.ResponseWriter, r *http.Request) error {
+	mux.HandleFunc("GET /executions/{id}", t.withExecution(func(e *Execution, w http.ResponseWriter, r *http.Request) error {
 		send(e, w, r)
 		return nil
 	}))
-	mux.HandleFunc("POST /executions/{id}/stdin", t.with(func(e *Execution, w http.ResponseWriter, r *http.Request) error {
-		return noContent(w, e.feed(r.Context(), r.Body, r.URL.Query().Get("close") == "1"))
+	mux.HandleFunc("POST /executions/{id}/stdin", t.withExecution(func(e *Execution, w http.ResponseWriter, r *http.Request) error {
+		return noContent(w, e.writeStdin(r.Context(), r.Body, r.URL.Query().Get("close") == "1"))
 	}))
-	mux.HandleFunc("POST /executions/{id}/kill", t.with(kill))
+	mux.HandleFunc("POST /executions/{id}/kill", t.withExecution(kill))
 	mux.HandleFunc("DELETE /executions/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if err := noContent(w, t.Acknowledge(r.PathValue("id"))); err != nil {
 			fault.Send(w, err)
@@ -50,7 +50,7 @@ func kill(e *Execution, w http.ResponseWriter, r *http.Request) error {
 		Signal int `json:"signal"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4096)).Decode(&body); err != nil || body.Signal < 1 || body.Signal > 64 {
-		return fault.New("bad_request", "signal is not a number from 1 to 64")
+		return fault.New("bad_request", "signal must be a number from 1 to 64")
 	}
 	e.kill(syscall.Signal(body.Signal))
 	return noContent(w, nil)
@@ -71,8 +71,8 @@ func (t *Table) list(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"executions": rows})
 }
 
-// with looks the execution of a request up.
-func (t *Table) with(do func(*Execution, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+// withExecution looks up the execution of a request.
+func (t *Table) withExecution(do func(*Execution, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		e, err := t.Get(r.PathValue("id"))
 		if err == nil {

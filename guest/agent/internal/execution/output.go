@@ -1,24 +1,26 @@
 package execution
 
-// output is one stream of an execution: its beginning, kept, and past that a window lent to whoever follows.
-// Positions count bytes from the stream's beginning. The execution's lock guards it.
+import "sync/atomic"
+
+// output is one stream (stdout or stderr) of an execution: the captured beginning and, past the capture limit, a window for
+// followers. Offsets count bytes from the start of the stream. Guarded by the execution's lock.
 type output struct {
-	limit  int64 // bytes kept at most
+	limit  int64 // maximum of kept
 	budget *Budget
 
-	blocks [][]byte // what is kept; all but the last are full
-	kept   int64
+	blocks [][]byte // captured bytes; all blocks but the last are full
+	kept   int64    // number of captured bytes
 
-	window []byte // bytes from windowAt on, for followers only
-	from   int64
+	window []byte // bytes past the capture limit that a follower still needs
+	from   int64  // offset of window
 
-	total int64
+	total int64 // bytes written by the command
 }
 
 const blockLen = 32 << 10
 
-// add appends p: as much as may be kept is kept, the rest goes to the window if it is lent and is dropped if not.
-func (o *output) add(p []byte, lend bool) {
+// add appends p. Bytes within the limits are captured; the rest goes to the window if there are followers and is dropped otherwise.
+func (o *output) add(p []byte, followed bool) {
 	o.total += int64(len(p))
 	if room := o.limit - o.kept; room > 0 {
 		n := o.budget.take(min(room, int64(len(p))))
@@ -31,7 +33,7 @@ func (o *output) add(p []byte, lend bool) {
 	if len(p) == 0 {
 		return
 	}
-	if !lend {
+	if !followed {
 		o.window, o.from = nil, o.total
 		return
 	}
@@ -54,7 +56,7 @@ func (o *output) keep(p []byte) {
 	}
 }
 
-// read copies what follows position at into p and returns how much, and the position after it.
+// read copies bytes from offset at into p and returns their number and the offset after them.
 func (o *output) read(at int64, p []byte) (n int, next int64) {
 	if at < o.kept {
 		n = copy(p, o.blocks[at/blockLen][at%blockLen:])
@@ -67,7 +69,7 @@ func (o *output) read(at int64, p []byte) (n int, next int64) {
 	return n, at + int64(n)
 }
 
-// trim drops what lies in the window before position at.
+// trim drops the bytes of the window before offset at.
 func (o *output) trim(at int64) {
 	n := min(at-o.from, int64(len(o.window)))
 	if n <= 0 {
@@ -79,8 +81,31 @@ func (o *output) trim(at int64) {
 	}
 }
 
-// free gives back what was kept.
+// free drops the captured bytes and returns them to the budget.
 func (o *output) free() {
 	o.budget.give(o.kept)
 	o.blocks, o.window, o.kept = nil, nil, 0
 }
+
+// Budget limits the memory for captured output of all executions, so that output cannot exhaust the memory of the machine.
+type Budget struct{ left atomic.Int64 }
+
+// NewBudget returns a budget of the given number of bytes.
+func NewBudget(bytes int64) *Budget {
+	b := new(Budget)
+	b.left.Store(bytes)
+	return b
+}
+
+// take reserves up to n bytes and returns how many it could reserve.
+func (b *Budget) take(n int64) int64 {
+	left := b.left.Add(-n)
+	if left >= 0 {
+		return n
+	}
+	missing := min(-left, n)
+	b.left.Add(missing)
+	return n - missing
+}
+
+func (b *Budget) give(n int64) { b.left.Add(n) }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// pipe is the agent's end of a command's output.
+// pipe is the read end of a command's stdout or stderr.
 type pipe struct {
 	fd    int
 	file  *os.File // owns fd; non-blocking, so that a deadline interrupts a read
-	ended bool     // every writer has gone
+	ended bool     // all writers have closed it
 }
 
 func newPipe(fd int) *pipe {
@@ -20,20 +20,20 @@ func newPipe(fd int) *pipe {
 	return &pipe{fd: fd, file: os.NewFile(uintptr(fd), "output")}
 }
 
-// maxDrain bounds what is taken from a pipe that background children keep filling.
+// maxDrain limits how much is read from a pipe that background processes keep filling.
 const maxDrain = 1 << 20
 
 var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
 const (
-	// bulkFrom is the amount of output from which on throughput counts more than latency.
-	bulkFrom = 256 << 10
-	bulkRest = time.Millisecond
-	pipeSize = maxDrain
+	// bulkThreshold is the amount of output after which throughput matters more than latency.
+	bulkThreshold = 256 << 10
+	bulkPause     = time.Millisecond
+	bulkPipeSize  = maxDrain
 )
 
-// pump hands on what the command writes until every writer has gone or it is interrupted. A writer of bulk gets a larger
-// pipe and time to fill it: waking up for each of its writes is what costs.
+// pump passes the output to got until all writers have closed the pipe or it is interrupted. For bulk output it enlarges the pipe and
+// pauses between reads, because waking up for every small write is expensive.
 func (p *pipe) pump(got func([]byte)) {
 	buf := buffers.Get().(*[64 << 10]byte)
 	defer buffers.Put(buf)
@@ -46,11 +46,11 @@ func (p *pipe) pump(got func([]byte)) {
 			p.ended = err == io.EOF
 			return
 		}
-		if total < bulkFrom && total+n >= bulkFrom {
-			syscall.Syscall(syscall.SYS_FCNTL, uintptr(p.fd), syscall.F_SETPIPE_SZ, pipeSize)
+		if total < bulkThreshold && total+n >= bulkThreshold {
+			syscall.Syscall(syscall.SYS_FCNTL, uintptr(p.fd), syscall.F_SETPIPE_SZ, bulkPipeSize)
 		}
-		if total += n; total >= bulkFrom && n < len(buf) {
-			time.Sleep(bulkRest)
+		if total += n; total >= bulkThreshold && n < len(buf) {
+			time.Sleep(bulkPause)
 		}
 	}
 }
@@ -58,11 +58,11 @@ func (p *pipe) pump(got func([]byte)) {
 // interrupt makes pump return.
 func (p *pipe) interrupt() { p.file.SetReadDeadline(time.Unix(1, 0)) }
 
-// drain hands on what the pipe holds now, after pump has returned. Background children that still write never notice:
-// what they write from here on is read and dropped.
+// drain passes the current content of the pipe to got; pump must have returned. Output that background processes write later is read
+// and discarded, so that they do not block.
 func (p *pipe) drain(got func([]byte)) {
 	if !p.ended {
-		p.ended = p.readWhatIsThere(got)
+		p.ended = p.readAvailable(got)
 	}
 	if p.ended {
 		p.file.Close()
@@ -75,7 +75,7 @@ func (p *pipe) drain(got func([]byte)) {
 	}()
 }
 
-func (p *pipe) readWhatIsThere(got func([]byte)) (ended bool) {
+func (p *pipe) readAvailable(got func([]byte)) (ended bool) {
 	buf := buffers.Get().(*[64 << 10]byte)
 	defer buffers.Put(buf)
 	for taken := 0; taken < maxDrain; {

@@ -15,10 +15,10 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if strings.ContainsAny(r.ID, "./\x00") || r.ID == "" || strings.ContainsRune(r.Command, 0) {
-			t.Fatalf("let through: %+v", r)
+			t.Fatalf("accepted: %+v", r)
 		}
 		if c := r.capture(); c < 0 || c > maxCapture || r.TimeoutMs < 0 {
-			t.Fatalf("numbers let through: %+v", r)
+			t.Fatalf("accepted numbers: %+v", r)
 		}
 	})
 }

@@ -11,10 +11,10 @@ import (
 	"mayfly/agent/internal/shell"
 )
 
-// devNull is every command's stdin unless it asked for one.
+// devNull is the stdin of every command that did not request one.
 var devNull = sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) })
 
-// start runs the command; done is called just before its result is known.
+// start runs the command. done is called just before its result is set.
 func start(r *Request, tree *cgroup.Tree, budget *Budget, done func()) (*Execution, error) {
 	env, err := shell.Environment(r.Env)
 	if err != nil {
@@ -28,7 +28,7 @@ func start(r *Request, tree *cgroup.Tree, budget *Budget, done func()) (*Executi
 	if err != nil {
 		return nil, err
 	}
-	ends, err := openEnds(r)
+	stdio, err := openStdio(r)
 	if err != nil {
 		group.Release()
 		return nil, fault.New("internal", "%s", err)
@@ -38,22 +38,22 @@ func start(r *Request, tree *cgroup.Tree, budget *Budget, done func()) (*Executi
 	for i := range e.outputs {
 		e.outputs[i] = output{limit: r.capture(), budget: budget}
 	}
-	pid, err := shell.Start{Args: arguments(r.Command), Env: env, Dir: dir, Files: ends.theirs, Group: group}.Run()
-	ends.closeTheirs()
+	pid, err := shell.Start{Args: arguments(r.Command), Env: env, Dir: dir, Files: stdio.childFDs, Group: group}.Run()
+	stdio.closeChildFDs()
 	if err != nil {
-		ends.closeOurs()
+		stdio.closeAgentFDs()
 		group.Release()
 		return nil, err
 	}
-	e.stdin = ends.stdin
-	go e.supervise(pid, ends, time.Duration(r.TimeoutMs)*time.Millisecond, done)
+	e.stdin = stdio.stdin
+	go e.supervise(pid, stdio, time.Duration(r.TimeoutMs)*time.Millisecond, done)
 	return e, nil
 }
 
-// supervise sees the command to its end.
-func (e *Execution) supervise(pid int, ends *ends, timeout time.Duration, done func()) {
+// supervise collects the output of the command and waits for it to end.
+func (e *Execution) supervise(pid int, stdio *stdio, timeout time.Duration, done func()) {
 	var pumps sync.WaitGroup
-	for i, p := range ends.outputs {
+	for i, p := range stdio.outputs {
 		pumps.Add(1)
 		go func() {
 			defer pumps.Done()
@@ -67,11 +67,11 @@ func (e *Execution) supervise(pid int, ends *ends, timeout time.Duration, done f
 	ws := wait(pid)
 	finished := time.Now()
 	e.noteExit()
-	for _, p := range ends.outputs {
+	for _, p := range stdio.outputs {
 		p.interrupt()
 	}
 	pumps.Wait()
-	for i, p := range ends.outputs {
+	for i, p := range stdio.outputs {
 		p.drain(func(b []byte) { e.add(i, b) })
 	}
 	e.closeStdin()

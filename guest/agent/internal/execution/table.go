@@ -12,18 +12,18 @@ const (
 	maxFinished = 1024
 )
 
-// Table knows every execution the host has not acknowledged yet.
+// Table holds every execution that the host has not acknowledged.
 type Table struct {
 	Tree   *cgroup.Tree
 	Budget *Budget
 
 	mu       sync.Mutex
-	known    map[string]*Execution // nil: being started
+	known    map[string]*Execution // nil while being started
 	running  int
 	finished []string // oldest first
 }
 
-// Start runs a command under an id that is not known yet.
+// Start runs a command. Its id must not be in use.
 func (t *Table) Start(r *Request) (*Execution, error) {
 	if err := t.reserve(r.ID); err != nil {
 		return nil, err
@@ -44,10 +44,10 @@ func (t *Table) reserve(id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.known[id]; known {
-		return fault.New("exists", "execution %s is known", id)
+		return fault.New("exists", "execution %s already exists", id)
 	}
 	if t.running >= maxRunning {
-		return fault.New("too_many", "%d commands are running", t.running)
+		return fault.New("too_many", "%d commands are already running", t.running)
 	}
 	if t.known == nil {
 		t.known = map[string]*Execution{}
@@ -57,7 +57,7 @@ func (t *Table) reserve(id string) error {
 	return nil
 }
 
-// noteFinished makes room for others, and forgets the oldest result when too many wait to be acknowledged.
+// noteFinished records that a command has finished, and drops the oldest result if too many are unacknowledged.
 func (t *Table) noteFinished(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,17 +68,17 @@ func (t *Table) noteFinished(id string) {
 	}
 }
 
-// Get returns a known execution.
+// Get returns the execution with the given id.
 func (t *Table) Get(id string) (*Execution, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.known[id]; e != nil {
 		return e, nil
 	}
-	return nil, fault.New("not_found", "no execution %s", id)
+	return nil, fault.New("not_found", "no such execution: %s", id)
 }
 
-// All returns what is known, in no order.
+// All returns all executions, in no particular order.
 func (t *Table) All() (all []*Execution) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,14 +90,14 @@ func (t *Table) All() (all []*Execution) {
 	return all
 }
 
-// Acknowledge forgets an ended execution: the host has its result.
+// Acknowledge drops a finished execution: the host has stored its result.
 func (t *Table) Acknowledge(id string) error {
 	e, err := t.Get(id)
 	if err != nil {
 		return err
 	}
 	if e.running() {
-		return fault.New("exists", "execution %s is running", id)
+		return fault.New("exists", "execution %s is still running", id)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +105,7 @@ func (t *Table) Acknowledge(id string) error {
 	return nil
 }
 
-// forget drops a finished execution; the caller holds the lock.
+// forget drops a finished execution. The caller holds the lock.
 func (t *Table) forget(id string) {
 	e := t.known[id]
 	if e == nil {

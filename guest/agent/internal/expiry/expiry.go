@@ -1,4 +1,4 @@
-// Package expiry ends a machine that has outlived its time while no host looks after it.
+// Package expiry powers off a machine that has expired while no host is connected.
 package expiry
 
 import (
@@ -12,19 +12,19 @@ const (
 	interval = 10 * time.Second
 )
 
-// Watch knows when the machine is to end.
+// Watch holds the expiry of the machine.
 type Watch struct{ atMs atomic.Int64 }
 
-// Set tells the expiry in unix milliseconds; 0 means none.
+// Set sets the expiry in unix milliseconds; 0 means none.
 func (w *Watch) Set(unixMs int64) { w.atMs.Store(unixMs) }
 
-// Due tells whether the machine has no right to run any more.
+// Due reports whether the machine must end: it expired longer than the grace period ago and no host is connected.
 func (w *Watch) Due(now time.Time, connected bool) bool {
 	at := w.atMs.Load()
 	return at > 0 && !connected && now.Sub(time.UnixMilli(at)) > grace
 }
 
-// Run calls end once it is due, by the wall clock.
+// Run calls end when the expiry is due by the wall clock.
 func (w *Watch) Run(ctx context.Context, connected func() bool, end func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -33,7 +33,7 @@ func (w *Watch) Run(ctx context.Context, connected func() bool, end func()) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			// Round drops the monotonic reading: only the wall clock knows about a machine that was asleep.
+			// Round drops the monotonic reading, which does not advance while the machine is paused.
 			if w.Due(time.Now().Round(0), connected()) {
 				end()
 				return

@@ -1,4 +1,4 @@
-// Package fault holds the protocol's errors: a code, a message, the status each code travels with.
+// Package fault defines the errors of the protocol: a code, a message and the HTTP status of each code.
 package fault
 
 import (
@@ -11,7 +11,7 @@ import (
 
 const maxMessage = 1024
 
-// Fault is an error the host understands.
+// Fault is an error that is sent to the host.
 type Fault struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -19,7 +19,7 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Code + ": " + f.Message }
 
-// New makes a fault of one of the protocol's codes.
+// New returns a fault with one of the protocol's codes.
 func New(code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -29,7 +29,7 @@ var statuses = map[string]int{
 	"refused": 502, "internal": 500, "too_many": 429, "no_space": 507,
 }
 
-// Status is the HTTP status the fault travels with.
+// Status is the HTTP status of the fault.
 func (f *Fault) Status() int {
 	if s, ok := statuses[f.Code]; ok {
 		return s
@@ -45,7 +45,7 @@ var codes = map[syscall.Errno]string{
 	syscall.ENXIO: "not_regular", syscall.E2BIG: "arguments_too_large",
 }
 
-// From turns any error into a fault: a fault stays itself, an errno gets its code, the rest is internal.
+// From converts an error to a fault: a fault is returned as it is, an errno gets its code, anything else is internal.
 func From(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {
@@ -60,7 +60,7 @@ func From(err error) *Fault {
 	return New("internal", "%s", err)
 }
 
-// Send answers a request with the fault that err is.
+// Send sends err as the response to a request.
 func Send(w http.ResponseWriter, err error) {
 	f := From(err)
 	if len(f.Message) > maxMessage {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestErrnosBecomeCodes(t *testing.T) {
+func TestErrnosMapToCodes(t *testing.T) {
 	_, missing := os.Open("/no/such/file")
 	cases := []struct {
 		err    error
@@ -31,7 +31,7 @@ func TestErrnosBecomeCodes(t *testing.T) {
 	}
 }
 
-func TestMessagesAreShort(t *testing.T) {
+func TestMessagesAreTruncated(t *testing.T) {
 	w := httptest.NewRecorder()
 	Send(w, New("internal", "%s", strings.Repeat("x", 5000)))
 	if w.Code != 500 || w.Body.Len() > 1100 {

@@ -20,7 +20,7 @@ import (
 	"mayfly/agent/internal/fsuser"
 )
 
-// home makes a folder the user owns in one that everybody may enter.
+// home creates a directory owned by the user.
 func home(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -78,7 +78,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestWriteMakesParentsAndOwnsTheFile(t *testing.T) {
+func TestWriteCreatesParentsOwnedByTheUser(t *testing.T) {
 	dir := home(t)
 	p := dir + "/a/b/c.txt"
 	if n, err := Write(p, strings.NewReader("hello"), 5); err != nil || n != 5 {
@@ -112,7 +112,7 @@ func TestWriteKeepsModeAndFollowsLinks(t *testing.T) {
 	}
 }
 
-func TestFailedWriteLeavesWhatWasThere(t *testing.T) {
+func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	dir := home(t)
 	mustWrite(t, dir+"/f", "old")
 	if _, err := Write(dir+"/f", strings.NewReader("too long"), 3); code(err) != "too_large" {
@@ -127,7 +127,7 @@ func TestFailedWriteLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestWriteRefusals(t *testing.T) {
+func TestWriteErrors(t *testing.T) {
 	dir := home(t)
 	os.Mkdir(dir+"/dir", 0o755)
 	syscall.Mkfifo(dir+"/fifo", 0o666)
@@ -145,7 +145,7 @@ func TestWriteRefusals(t *testing.T) {
 	}
 }
 
-func TestReadRefusals(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	dir := home(t)
 	syscall.Mkfifo(dir+"/fifo", 0o666)
 	os.WriteFile(dir+"/secret", []byte("s"), 0o600)
@@ -166,7 +166,7 @@ func TestReadRefusals(t *testing.T) {
 	}
 }
 
-func TestListSortsAndCuts(t *testing.T) {
+func TestListSortsAndTruncates(t *testing.T) {
 	dir := home(t)
 	for i := range 300 {
 		os.WriteFile(fmt.Sprintf("%s/%03d", dir, i), make([]byte, i), 0o644)

@@ -23,18 +23,18 @@ func Register(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /files", del)
 }
 
-// target reads the path and one whole-number parameter of a request.
-func target(r *http.Request, name string, otherwise int64) (p string, number int64, err error) {
+// target reads the path and one integer parameter of a request.
+func target(r *http.Request, name string, fallback int64) (p string, number int64, err error) {
 	q := r.URL.Query()
 	if p, err = Resolve(q.Get("path")); err != nil {
 		return "", 0, err
 	}
 	if v := q.Get(name); v != "" {
-		if otherwise, err = strconv.ParseInt(v, 10, 64); err != nil || otherwise < 0 {
-			return "", 0, fault.New("bad_request", "%s is not a number of at least 0", name)
+		if fallback, err = strconv.ParseInt(v, 10, 64); err != nil || fallback < 0 {
+			return "", 0, fault.New("bad_request", "%s must be a non-negative integer", name)
 		}
 	}
-	return p, otherwise, nil
+	return p, fallback, nil
 }
 
 func get(w http.ResponseWriter, r *http.Request) {
@@ -55,14 +55,14 @@ func get(w http.ResponseWriter, r *http.Request) {
 	h.Set("mayfly-size", strconv.FormatInt(f.Size, 10))
 	h.Set("mayfly-mode", fmt.Sprintf("%04o", f.Mode))
 	if n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(f, f.Size), make([]byte, 64<<10)); err != nil || n != f.Size {
-		panic(http.ErrAbortHandler) // the file shrank or the host went: the stream must not look complete
+		panic(http.ErrAbortHandler) // the file shrank or the host disconnected: the stream must not look complete
 	}
 }
 
 func put(w http.ResponseWriter, r *http.Request) {
 	p, limit, err := target(r, "max_bytes", -1)
 	if err == nil && limit >= 0 && r.ContentLength > limit {
-		err = fault.New("too_large", "the body has over %d bytes", limit)
+		err = fault.New("too_large", "body exceeds %d bytes", limit)
 	}
 	if err != nil {
 		fault.Send(w, err)
@@ -73,7 +73,7 @@ func put(w http.ResponseWriter, r *http.Request) {
 		fault.Send(w, err)
 		return
 	}
-	answer(w, map[string]any{"path": p, "bytes": n})
+	sendJSON(w, map[string]any{"path": p, "bytes": n})
 }
 
 func getList(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +87,7 @@ func getList(w http.ResponseWriter, r *http.Request) {
 		fault.Send(w, err)
 		return
 	}
-	answer(w, map[string]any{"path": p, "entries": entries, "truncated": truncated})
+	sendJSON(w, map[string]any{"path": p, "entries": entries, "truncated": truncated})
 }
 
 func del(w http.ResponseWriter, r *http.Request) {
@@ -99,10 +99,10 @@ func del(w http.ResponseWriter, r *http.Request) {
 		fault.Send(w, err)
 		return
 	}
-	answer(w, map[string]any{"path": p})
+	sendJSON(w, map[string]any{"path": p})
 }
 
-func answer(w http.ResponseWriter, v any) {
+func sendJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("content-type", "application/json")
 	json.NewEncoder(w).Encode(v)
 }

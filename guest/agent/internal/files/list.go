@@ -11,14 +11,14 @@ import (
 	"mayfly/agent/internal/fsuser"
 )
 
-// Entry is one name in a folder. Names are bytes, so they travel as base64 (which JSON makes of a byte slice).
+// Entry is one directory entry. Names may be any bytes, so they are sent as base64, which is how JSON encodes a byte slice.
 type Entry struct {
 	Name []byte `json:"name_base64"`
 	Type string `json:"type"`
 	Size *int64 `json:"size_bytes"`
 }
 
-// List returns the first maxEntries entries of the folder at p by name, and whether there are more.
+// List returns the first maxEntries entries of the directory at p, sorted by name, and whether there are more.
 func List(p string, maxEntries int) (entries []Entry, truncated bool, err error) {
 	err = fsuser.Do(func() error {
 		entries, truncated, err = list(p, maxEntries)
@@ -46,7 +46,7 @@ func list(p string, maxEntries int) ([]Entry, bool, error) {
 	return entries, truncated, nil
 }
 
-// smallest reads a whole folder but holds no more than about twice limit names of it.
+// smallest reads a whole directory but keeps only about twice limit names in memory.
 func smallest(f *os.File, limit int) (kept []fs.DirEntry, truncated bool, err error) {
 	cut := func() {
 		slices.SortFunc(kept, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
@@ -71,9 +71,9 @@ func smallest(f *os.File, limit int) (kept []fs.DirEntry, truncated bool, err er
 	}
 }
 
-// describe gives an entry its type and size; one that has just vanished is left out.
-func describe(d fs.DirEntry) (Entry, bool) {
-	e := Entry{Name: []byte(d.Name()), Type: typeName(d.Type())}
+// describe returns the type and size of an entry. ok is false if it has been removed meanwhile.
+func describe(d fs.DirEntry) (e Entry, ok bool) {
+	e = Entry{Name: []byte(d.Name()), Type: typeName(d.Type())}
 	if !d.Type().IsRegular() {
 		return e, true
 	}

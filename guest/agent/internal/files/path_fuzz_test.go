@@ -19,7 +19,7 @@ func FuzzResolve(f *testing.F) {
 			t.Fatalf("%q became %q", p, got)
 		}
 		if again, err := Resolve(got); err != nil || again != got {
-			t.Fatalf("%q, resolved again, became %q", got, again)
+			t.Fatalf("%q resolved again to %q", got, again)
 		}
 	})
 }

@@ -11,18 +11,18 @@ import (
 	"mayfly/agent/internal/fsuser"
 )
 
-// Reading is a file opened for the host: its bytes, their number and the file's permission bits.
-type Reading struct {
+// File is a file opened for reading, with its size and permission bits.
+type File struct {
 	io.ReadCloser
 	Size int64
 	Mode uint32
 }
 
-// maxUnsized bounds what is read of files that do not say their size, like those under /proc.
+// maxUnsized limits how much is read from files that do not report their size, such as those in /proc.
 const maxUnsized = 16 << 20
 
-// Open opens a regular file of at most maxBytes (negative: any size).
-func Open(p string, maxBytes int64) (r *Reading, err error) {
+// Open opens a regular file of at most maxBytes. A negative maxBytes means no limit.
+func Open(p string, maxBytes int64) (r *File, err error) {
 	err = fsuser.Do(func() error {
 		r, err = open(p, maxBytes)
 		return err
@@ -30,7 +30,7 @@ func Open(p string, maxBytes int64) (r *Reading, err error) {
 	return r, err
 }
 
-func open(p string, maxBytes int64) (*Reading, error) {
+func open(p string, maxBytes int64) (*File, error) {
 	var st syscall.Stat_t
 	if err := syscall.Stat(p, &st); err != nil {
 		return nil, &os.PathError{Op: "stat", Path: p, Err: err}
@@ -50,12 +50,12 @@ func open(p string, maxBytes int64) (*Reading, error) {
 		f.Close()
 		return nil, err
 	}
-	r := &Reading{ReadCloser: f, Size: st.Size, Mode: st.Mode & 0o7777}
+	r := &File{ReadCloser: f, Size: st.Size, Mode: st.Mode & 0o7777}
 	if st.Size == 0 {
 		err = r.slurp(maxBytes)
 	}
 	if err == nil && maxBytes >= 0 && r.Size > maxBytes {
-		err = fault.New("too_large", "%s has %d bytes, over %d", p, r.Size, maxBytes)
+		err = fault.New("too_large", "%s has %d bytes, which exceeds %d", p, r.Size, maxBytes)
 	}
 	if err != nil {
 		f.Close()
@@ -64,8 +64,8 @@ func open(p string, maxBytes int64) (*Reading, error) {
 	return r, nil
 }
 
-// slurp reads a file that claims to be empty, because the kernel's own files do.
-func (r *Reading) slurp(maxBytes int64) error {
+// slurp reads a file that reports a size of 0, as the files in /proc do, into memory.
+func (r *File) slurp(maxBytes int64) error {
 	if maxBytes < 0 || maxBytes > maxUnsized {
 		maxBytes = maxUnsized
 	}
@@ -96,8 +96,8 @@ const (
 	resolveNoMagicLink = 2
 )
 
-// openNoMagic opens for reading, never waits, and does not follow the kernel's magic links: those under /proc/self would
-// lead to what the agent holds open.
+// openNoMagic opens a file for reading without blocking. It does not follow magic links: those in /proc/self would give access to the
+// files that the agent has open.
 func openNoMagic(p string) (int, error) {
 	name, err := syscall.BytePtrFromString(p)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 
 const maxLinks = 40
 
-// Write puts all of body at p, following symlinks and making parent folders. It is written beside and renamed, so a failure
-// leaves what was there. A body over maxBytes (negative: any size) is too_large. Returns the file's size.
+// Write writes body to the file at p, following symlinks and creating parent directories. It writes a temporary file and renames it, so
+// a failure leaves the previous file unchanged. A body over maxBytes is too_large; a negative maxBytes means no limit. Returns the
+// size of the file.
 func Write(p string, body io.Reader, maxBytes int64) (size int64, err error) {
 	err = fsuser.Do(func() error {
 		size, err = write(p, body, maxBytes)
@@ -31,7 +32,7 @@ func write(p string, body io.Reader, maxBytes int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	temp, err := createBeside(target)
+	temp, err := createTemp(target)
 	if err != nil {
 		return 0, err
 	}
@@ -49,7 +50,7 @@ func write(p string, body io.Reader, maxBytes int64) (int64, error) {
 	return size, nil
 }
 
-// writeTarget follows the symlinks p ends in and checks that what is there may be replaced.
+// writeTarget follows symlinks at p and checks that an existing file may be replaced. Returns the path to write and its mode.
 func writeTarget(p string) (target string, mode os.FileMode, err error) {
 	for range maxLinks {
 		var st syscall.Stat_t
@@ -76,7 +77,7 @@ func writeTarget(p string) (target string, mode os.FileMode, err error) {
 	return "", 0, &os.PathError{Op: "open", Path: p, Err: syscall.ELOOP}
 }
 
-// mayWrite refuses a file whose mode forbids the user to write it; a program that runs may be replaced.
+// mayWrite fails if the user may not write the file. A running program may be replaced.
 func mayWrite(p string) error {
 	f, err := os.OpenFile(p, os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, 0)
 	if err == nil {
@@ -88,8 +89,8 @@ func mayWrite(p string) error {
 	return err
 }
 
-// createBeside makes a fresh file in target's folder, and the folder if need be.
-func createBeside(target string) (*os.File, error) {
+// createTemp creates a temporary file in the directory of target, and the directory if it does not exist.
+func createTemp(target string) (*os.File, error) {
 	dir, base := path.Split(target)
 	if base == "" || base == "." || base == ".." {
 		return nil, fault.New("is_directory", "%s is a directory", target)
@@ -120,7 +121,7 @@ func fill(f *os.File, body io.Reader, maxBytes int64, mode os.FileMode) (int64, 
 		return 0, err
 	}
 	if maxBytes >= 0 && n > maxBytes {
-		return 0, fault.New("too_large", "the body has over %d bytes", maxBytes)
+		return 0, fault.New("too_large", "body exceeds %d bytes", maxBytes)
 	}
 	if err := f.Chmod(mode); err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-// Package frame encodes bodies that carry more than one thing: 1 byte type, 4 bytes big-endian length, payload.
+// Package frame encodes bodies that consist of several parts. A frame is 1 byte type, 4 bytes big-endian length and the payload.
 package frame
 
 import (
@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// MaxPayload is the most bytes one frame may carry.
+	// MaxPayload is the maximum size of a payload in bytes.
 	MaxPayload = 65536
-	// HeaderLen is the size of type and length together.
+	// HeaderLen is the size of the type and the length in bytes.
 	HeaderLen = 5
 )
 
-// ErrTooLong reports a frame whose length is over MaxPayload.
-var ErrTooLong = errors.New("frame: payload over 65536 bytes")
+// ErrTooLong reports a frame whose payload exceeds MaxPayload.
+var ErrTooLong = errors.New("frame: payload exceeds 65536 bytes")
 
-// PutHeader writes the header of a frame with n payload bytes into b, which has at least HeaderLen bytes.
+// PutHeader writes the header of a frame with n payload bytes to b, which must have at least HeaderLen bytes.
 func PutHeader(b []byte, kind byte, n int) {
 	b[0] = kind
 	binary.BigEndian.PutUint32(b[1:HeaderLen], uint32(n))
 }
 
-// Write sends payload as one frame in a single write.
+// Write writes payload as one frame in a single write.
 func Write(w io.Writer, kind byte, payload []byte) error {
 	if len(payload) > MaxPayload {
 		return ErrTooLong
@@ -36,7 +36,7 @@ func Write(w io.Writer, kind byte, payload []byte) error {
 	return err
 }
 
-// WriteJSON sends v, encoded as JSON, as one frame.
+// WriteJSON writes v as JSON in one frame.
 func WriteJSON(w io.Writer, kind byte, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -45,17 +45,17 @@ func WriteJSON(w io.Writer, kind byte, v any) error {
 	return Write(w, kind, b)
 }
 
-// Reader takes frames from a stream, one at a time.
+// Reader reads frames from a stream.
 type Reader struct {
 	r   io.Reader
 	buf []byte
 }
 
-// NewReader reads frames from r.
+// NewReader returns a Reader that reads from r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
 
-// Next returns the next frame; its payload is valid until the following call. A clean end is io.EOF,
-// an end inside a frame io.ErrUnexpectedEOF.
+// Next returns the next frame. Its payload is valid until the next call. The error is io.EOF at the end of the stream and
+// io.ErrUnexpectedEOF if it ends within a frame.
 func (r *Reader) Next() (kind byte, payload []byte, err error) {
 	var head [HeaderLen]byte
 	if _, err := io.ReadFull(r.r, head[:]); err != nil {

@@ -37,7 +37,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidInput(t *testing.T) {
 	if err := Write(io.Discard, 0, make([]byte, MaxPayload+1)); !errors.Is(err, ErrTooLong) {
 		t.Fatalf("oversized write: %v", err)
 	}

@@ -1,4 +1,4 @@
-// Package fsuser does file-system work with the rights of the sandbox user instead of the agent's.
+// Package fsuser performs file operations with the permissions of the sandbox user instead of the agent's.
 package fsuser
 
 import (
@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// UID and GID are the sandbox user's.
+// UID and GID identify the sandbox user.
 const (
 	UID = 1000
 	GID = 1000
@@ -22,25 +22,25 @@ type capData struct{ effective, permitted, inheritable uint32 }
 
 const capVersion3 = 0x20080522
 
-// Do runs fn on an OS thread of its own whose file-system uid and gid are the user's and which holds no effective
-// capability: no DAC override, no use of the disk's reserve. Everything fn does must happen in its own goroutine.
+// Do runs fn on a dedicated OS thread that has the file-system uid and gid of the user and no effective capabilities: no DAC override,
+// no use of the reserved disk blocks. fn must not hand work to other goroutines.
 func Do(fn func() error) error {
 	runtime.LockOSThread()
-	back, err := become()
+	restore, err := becomeUser()
 	if err != nil {
-		// The thread is in doubt: it stays locked and dies with its goroutine.
+		// The state of the thread is unknown. It stays locked, so it ends with its goroutine.
 		return err
 	}
 	defer func() {
-		if back() == nil {
+		if restore() == nil {
 			runtime.UnlockOSThread()
 		}
 	}()
 	return fn()
 }
 
-// become changes the calling thread alone; the raw calls are per thread, unlike those of package syscall.
-func become() (back func() error, err error) {
+// becomeUser changes the calling thread only. It uses raw system calls, because package syscall changes all threads.
+func becomeUser() (restore func() error, err error) {
 	header := capHeader{version: capVersion3}
 	var held [2]capData
 	if err := capCall(syscall.SYS_CAPGET, &header, &held); err != nil {
@@ -72,7 +72,7 @@ func setFS(uid, gid uintptr) {
 	syscall.RawSyscall(syscall.SYS_SETFSUID, uid, 0, 0)
 }
 
-// currentFS asks by setting an id that is never valid, which changes nothing.
+// currentFS reads the current ids by setting an invalid id, which changes nothing.
 func currentFS() (uid, gid uintptr) {
 	gid, _, _ = syscall.RawSyscall(syscall.SYS_SETFSGID, ^uintptr(0), 0, 0)
 	uid, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, ^uintptr(0), 0, 0)

@@ -15,7 +15,7 @@ func needRoot(t *testing.T) {
 	}
 }
 
-func TestRightsAreTheUsers(t *testing.T) {
+func TestPermissionsAreTheUsers(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
 	os.Chmod(filepath.Dir(dir), 0o755)
@@ -42,11 +42,11 @@ func TestRightsAreTheUsers(t *testing.T) {
 		t.Fatalf("owner %d:%d, %v", st.Uid, st.Gid, err)
 	}
 	if _, err := os.ReadFile(secret); err != nil {
-		t.Fatalf("rights are not back: %v", err)
+		t.Fatalf("permissions not restored: %v", err)
 	}
 }
 
-func TestThreadsDoNotLeakRights(t *testing.T) {
+func TestThreadsDoNotLeakPermissions(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")

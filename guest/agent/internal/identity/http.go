@@ -22,7 +22,7 @@ func Register(mux *http.ServeMux, m Machine, root string, setExpiry func(unixMs 
 			return
 		}
 		setExpiry(i.ExpiresAtMs)
-		answerTime(w)
+		sendTime(w)
 	})
 	mux.HandleFunc("POST /clock", func(w http.ResponseWriter, r *http.Request) {
 		var i Identity
@@ -34,7 +34,7 @@ func Register(mux *http.ServeMux, m Machine, root string, setExpiry func(unixMs 
 			fault.Send(w, err)
 			return
 		}
-		answerTime(w)
+		sendTime(w)
 	})
 	mux.HandleFunc("POST /expiry", func(w http.ResponseWriter, r *http.Request) {
 		var i Identity
@@ -57,8 +57,8 @@ func decode(w http.ResponseWriter, r *http.Request, into *Identity) error {
 	return nil
 }
 
-// answerTime tells the host the clock as late as possible, so that it sees how far off it is.
-func answerTime(w http.ResponseWriter) {
+// sendTime sends the current time, read as late as possible, so that the host can see how far off the clock is.
+func sendTime(w http.ResponseWriter) {
 	w.Header().Set("content-type", "application/json")
 	fmt.Fprintf(w, `{"unix_ns":"%d"}`, time.Now().UnixNano())
 }

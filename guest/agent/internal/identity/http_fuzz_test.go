@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// strict is a machine that takes only what a kernel could take.
+// strict is a machine that fails the test on input that a kernel would reject.
 type strict struct{ t *testing.T }
 
 func (s strict) SetClock(time.Time) error { return nil }
@@ -45,7 +45,7 @@ func FuzzIdentity(f *testing.F) {
 			w := httptest.NewRecorder()
 			mux.ServeHTTP(w, httptest.NewRequest("POST", path, bytes.NewReader(body)))
 			if w.Code >= 500 {
-				t.Fatalf("%s answered %d: %s", path, w.Code, w.Body)
+				t.Fatalf("%s returned %d: %s", path, w.Code, w.Body)
 			}
 		}
 	})

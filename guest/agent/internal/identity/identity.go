@@ -1,4 +1,4 @@
-// Package identity makes a restored machine somebody's: time, randomness, names.
+// Package identity gives a restored machine its own clock, entropy, hostname and machine id.
 package identity
 
 import (
@@ -12,7 +12,7 @@ import (
 	"mayfly/agent/internal/fault"
 )
 
-// Identity is what the host says the machine is.
+// Identity is the identity that the host assigns to the machine.
 type Identity struct {
 	UnixNs      string `json:"unix_ns"`
 	Entropy     []byte `json:"entropy"`
@@ -21,14 +21,14 @@ type Identity struct {
 	ExpiresAtMs int64  `json:"expires_at_ms"`
 }
 
-// Machine is what an identity is applied to; tests have another.
+// Machine is what an identity is applied to. Tests use a fake.
 type Machine interface {
 	SetClock(time.Time) error
 	AddEntropy([]byte) error
 	SetHostname(string) error
 }
 
-// validHostname takes 1 to 64 letters, digits, dots and dashes, neither of the last two at an end.
+// validHostname accepts 1 to 64 letters, digits, dots and dashes. The first and last character must be a letter or digit.
 func validHostname(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -40,13 +40,13 @@ func validHostname(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
-// Apply makes the machine the identity's, with its files under root. Doing it again changes nothing.
+// Apply applies the identity to the machine and to the files in root. It is idempotent.
 func (i *Identity) Apply(m Machine, root string) error {
 	if !validHostname(i.Hostname) {
-		return fault.New("bad_request", "hostname is not valid")
+		return fault.New("bad_request", "hostname is invalid")
 	}
 	if id, err := hex.DecodeString(i.MachineID); err != nil || len(id) != 16 {
-		return fault.New("bad_request", "machine_id is not 32 hex digits")
+		return fault.New("bad_request", "machine_id must be 32 hex digits")
 	}
 	if err := ApplyClock(m, i.UnixNs, i.Entropy); err != nil {
 		return err
@@ -66,14 +66,14 @@ func (i *Identity) Apply(m Machine, root string) error {
 	return nil
 }
 
-// ApplyClock sets the time and mixes fresh entropy in.
+// ApplyClock sets the clock and adds entropy.
 func ApplyClock(m Machine, unixNs string, entropy []byte) error {
 	ns, err := strconv.ParseInt(unixNs, 10, 64)
 	if err != nil || ns <= 0 {
-		return fault.New("bad_request", "unix_ns is not a positive number")
+		return fault.New("bad_request", "unix_ns must be a positive number")
 	}
 	if len(entropy) < 32 || len(entropy) > 64 {
-		return fault.New("bad_request", "entropy is not 32 to 64 bytes")
+		return fault.New("bad_request", "entropy must be 32 to 64 bytes")
 	}
 	if err := m.AddEntropy(entropy); err != nil {
 		return err
@@ -81,12 +81,12 @@ func ApplyClock(m Machine, unixNs string, entropy []byte) error {
 	return m.SetClock(time.Unix(0, ns))
 }
 
-// replace gives a file its content in place, since init has mounted these files one by one.
+// replace overwrites a file in place. Renaming is not possible, because init bind-mounts these files individually.
 func replace(name, content string) error {
 	return os.WriteFile(name, []byte(content), 0o644)
 }
 
-// Kernel is the machine the agent runs on.
+// Kernel is the machine that the agent runs on.
 type Kernel struct{}
 
 // SetClock sets CLOCK_REALTIME.
@@ -98,7 +98,7 @@ func (Kernel) SetClock(t time.Time) error {
 	return nil
 }
 
-// SetHostname sets the kernel's.
+// SetHostname sets the hostname of the kernel.
 func (Kernel) SetHostname(name string) error {
 	return os.NewSyscallError("sethostname", syscall.Sethostname([]byte(name)))
 }
@@ -108,7 +108,7 @@ const (
 	rndReseedCRNG = 0x5207
 )
 
-// AddEntropy mixes bytes into the kernel's generator, credits them and has it reseed at once.
+// AddEntropy adds bytes to the kernel's random number generator, credits them and reseeds it.
 func (Kernel) AddEntropy(b []byte) error {
 	f, err := os.OpenFile("/dev/urandom", os.O_WRONLY, 0)
 	if err != nil {

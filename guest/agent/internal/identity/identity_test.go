@@ -56,7 +56,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-func TestRefusalsChangeNothing(t *testing.T) {
+func TestInvalidIdentityChangesNothing(t *testing.T) {
 	f, _, _, post := serve(t)
 	const id = `"machine_id":"0123456789abcdef0123456789abcdef"`
 	for _, body := range []string{

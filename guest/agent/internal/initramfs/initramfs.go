@@ -1,4 +1,4 @@
-// Package initramfs is the machine's first program: it finds the disk and hands over to init on it.
+// Package initramfs is the first program of the machine: it mounts the disk and executes init on it.
 package initramfs
 
 import (
@@ -19,13 +19,13 @@ const (
 	agentPath   = "/run/mayfly/agent"
 )
 
-// Present tells whether this is the initramfs.
+// Present reports whether this program runs in the initramfs.
 func Present() bool {
 	_, err := os.Stat(moduleOrder)
 	return err == nil
 }
 
-// Run never returns but with the reason why the machine cannot start.
+// Run returns only if the machine cannot start.
 func Run() error {
 	for _, m := range []mounts.Mount{mounts.Devices, mounts.Proc, mounts.Sys} {
 		if err := m.Do(); err != nil {
@@ -69,7 +69,7 @@ func mountDisk() error {
 	return mounts.Mount{Source: disk, Target: newRoot, Type: "ext4", Flags: syscall.MS_RELATIME, Options: "noinit_itable"}.Do()
 }
 
-// makeRoot makes an empty root in memory, for trying a kernel without a disk.
+// makeRoot creates an empty root in memory, for trying a kernel without a disk.
 func makeRoot() error {
 	if err := (mounts.Mount{Source: "root", Target: newRoot, Type: "tmpfs", Options: "mode=0755"}).Do(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func makeRoot() error {
 	return os.Chown(newRoot+"/workspace", 1000, 1000)
 }
 
-// installAgent copies this program to where init and agent run from, out of the user's reach.
+// installAgent copies this program to the path that init and the agent run from, which the user cannot access.
 func installAgent() error {
 	run := mounts.Mount{Source: "run", Target: newRoot + "/run", Type: "tmpfs", Flags: syscall.MS_NOSUID | syscall.MS_NODEV, Options: "mode=0755,size=64m"}
 	if err := run.Do(); err != nil {
@@ -100,7 +100,7 @@ func installAgent() error {
 	return os.WriteFile(newRoot+agentPath, self, 0o700)
 }
 
-// switchRoot makes newRoot the root, with the mounted kernel file systems in it.
+// switchRoot makes newRoot the root and moves the kernel file systems to it.
 func switchRoot() error {
 	for _, dir := range []string{"/dev", "/proc", "/sys"} {
 		if err := os.MkdirAll(newRoot+dir, 0o755); err != nil {
@@ -123,7 +123,7 @@ func switchRoot() error {
 	return os.Chdir("/")
 }
 
-// freeInitramfs gives its memory back; nothing of it is reachable afterwards.
+// freeInitramfs frees the memory of the initramfs, whose files are not reachable afterwards.
 func freeInitramfs() {
 	for _, name := range []string{"/modules", "/init"} {
 		os.RemoveAll(name)

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// loadModules loads the kernel modules of the initramfs in the order it gives.
+// loadModules loads the kernel modules of the initramfs in the order of its list.
 func loadModules() error {
 	order, err := os.ReadFile(moduleOrder)
 	if err != nil {
@@ -22,7 +22,7 @@ func loadModules() error {
 	return nil
 }
 
-// parseOrder returns the names in a list of one per line.
+// parseOrder returns the names in a list with one name per line.
 func parseOrder(list string) (names []string) {
 	for line := range strings.Lines(list) {
 		if name := strings.TrimSpace(line); name != "" {
@@ -46,7 +46,7 @@ func loadModule(path string) error {
 	return nil
 }
 
-// hasParameter tells whether the kernel command line holds the word.
+// hasParameter reports whether the kernel command line contains the word.
 func hasParameter(line, word string) bool {
 	for _, w := range strings.Fields(line) {
 		if w == word {

@@ -14,6 +14,6 @@ func TestParseOrder(t *testing.T) {
 
 func TestHasParameter(t *testing.T) {
 	if !hasParameter("console=ttyAMA0 mayfly.nodisk=1\n", "mayfly.nodisk=1") || hasParameter("xmayfly.nodisk=10", "mayfly.nodisk=1") {
-		t.Fatal("words are not told apart")
+		t.Fatal("parameters are not matched as whole words")
 	}
 }

@@ -1,4 +1,4 @@
-// Package initsys is PID 1: it sets the machine up, keeps the agent running and reaps orphans.
+// Package initsys is PID 1: it sets up the machine, restarts the agent when it ends and reaps orphaned processes.
 package initsys
 
 import (
@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	firstPause = 100 * time.Millisecond
-	lastPause  = time.Second
-	// settled is how long an agent must have run for its end to count as a first one.
-	settled = 10 * time.Second
+	minRestartDelay = 100 * time.Millisecond
+	maxRestartDelay = time.Second
+	// An agent that ran this long is restarted after minRestartDelay again.
+	stableAfter = 10 * time.Second
 )
 
-// Run never returns. What fails of the set-up is told on the console: a machine that lacks something is easier to look
-// into than one that does not come up.
+// Run never returns. A set-up step that fails is logged and skipped: a machine that lacks something is easier to debug than one that
+// does not boot.
 func Run() {
-	runtime.LockOSThread() // no_new_privs and the like are the thread's, and the agent is started from this one
-	go ignoreSignals()
+	runtime.LockOSThread() // no_new_privs applies per thread, and the agent is started from this one
+	go catchSignals()
 	for _, step := range []struct {
 		name string
 		do   func() error
 	}{
-		{"mounts", mountAll}, {"names", mountNames}, {"sysctls", setSysctls}, {"network", configureNetwork}, {"limits", setLimits},
-		{"groups", makeGroups}, {"privileges", shed},
+		{"mounts", mountAll}, {"identity files", mountIdentityFiles}, {"sysctls", setSysctls}, {"network", configureNetwork}, {"rlimits", setRlimits},
+		{"groups", makeGroups}, {"privileges", restrictPrivileges},
 	} {
 		if err := step.do(); err != nil {
 			console.Log("init step failed", "step", step.name, "error", err)
 		}
 	}
-	keepAgent()
+	superviseAgent()
 }
 
-// ignoreSignals catches what could end PID 1; caught signals are not passed on to the agent, ignored ones would be.
-func ignoreSignals() {
+// catchSignals keeps signals from ending PID 1. They are caught, not ignored, because the agent would inherit ignored signals.
+func catchSignals() {
 	c := make(chan os.Signal, 16)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
 		syscall.SIGPIPE, syscall.SIGALRM, syscall.SIGXFSZ, syscall.SIGXCPU)
@@ -46,9 +46,9 @@ func ignoreSignals() {
 	}
 }
 
-// keepAgent starts the agent, reaps every process that ends, and starts the agent again when it was that.
-func keepAgent() {
-	pause, started := firstPause, time.Now()
+// superviseAgent starts the agent, restarts it when it ends and reaps every other process.
+func superviseAgent() {
+	delay, started := minRestartDelay, time.Now()
 	agent := startAgent()
 	for {
 		var ws syscall.WaitStatus
@@ -59,17 +59,17 @@ func keepAgent() {
 		if err == nil {
 			console.Log("agent ended", "exit", ws.ExitStatus(), "signal", ws.Signal())
 		}
-		if time.Since(started) > settled {
-			pause = firstPause
+		if time.Since(started) > stableAfter {
+			delay = minRestartDelay
 		}
-		time.Sleep(pause)
-		pause = min(2*pause, lastPause)
+		time.Sleep(delay)
+		delay = min(2*delay, maxRestartDelay)
 		started = time.Now()
 		agent = startAgent()
 	}
 }
 
-// startAgent returns the agent's pid, or 0 when it could not be started.
+// startAgent returns the pid of the agent, or 0 if it could not be started.
 func startAgent() int {
 	attr := &syscall.ProcAttr{Dir: "/", Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
 	if fd, err := syscall.Open(agentGroup, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0); err == nil {

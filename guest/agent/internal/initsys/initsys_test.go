@@ -13,11 +13,11 @@ func TestUserMemory(t *testing.T) {
 		}
 	}
 	if got := userMemory(100 << 30); got < 96<<30 || got > 98<<30 {
-		t.Errorf("a large machine: %d", got)
+		t.Errorf("large machine: %d", got)
 	}
 }
 
-func TestLayoutsAreTheKernels(t *testing.T) {
+func TestStructLayoutsMatchTheKernel(t *testing.T) {
 	for name, sizes := range map[string][2]uintptr{
 		"ifreq address": {unsafe.Sizeof(interfaceAddress{}), 40},
 		"ifreq flags":   {unsafe.Sizeof(interfaceFlags{}), 40},
@@ -26,7 +26,7 @@ func TestLayoutsAreTheKernels(t *testing.T) {
 		"rtentry flags": {unsafe.Offsetof(routeEntry{}.flags), 56},
 	} {
 		if sizes[0] != sizes[1] {
-			t.Errorf("%s: %d, the kernel has %d", name, sizes[0], sizes[1])
+			t.Errorf("%s: got size %d, the kernel has %d", name, sizes[0], sizes[1])
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"unsafe"
 )
 
-// The guest's side of the network that every machine has to itself.
+// The guest end of the machine's network, which is the same in every machine.
 var (
 	address = [4]byte{10, 213, 0, 2}
 	netmask = [4]byte{255, 255, 255, 252}
 	gateway = [4]byte{10, 213, 0, 1}
 )
 
-// configureNetwork brings loopback up, and eth0 where there is one.
+// configureNetwork brings up the loopback interface, and eth0 if it exists.
 func configureNetwork() error {
 	s, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -29,7 +29,7 @@ func configureNetwork() error {
 		return nil
 	}
 	steps := []error{setAddress(s, syscall.SIOCSIFADDR, "eth0", address), setAddress(s, syscall.SIOCSIFNETMASK, "eth0", netmask), bringUp(s, "eth0"), addDefaultRoute(s)}
-	os.Remove("/etc/resolv.conf") // it may be a dangling symlink
+	os.Remove("/etc/resolv.conf") // may be a dangling symlink
 	steps = append(steps, os.WriteFile("/etc/resolv.conf", []byte("nameserver "+net.IP(gateway[:]).String()+"\n"), 0o644))
 	return errors.Join(steps...)
 }
@@ -54,7 +54,7 @@ type interfaceFlags struct {
 	_     [22]byte
 }
 
-// routeEntry is struct rtentry of 64-bit machines.
+// routeEntry is struct rtentry on 64-bit machines.
 type routeEntry struct {
 	_                uint64
 	to, via, netmask socketAddress

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// sysctls in the order they are set. IPv6 stays on loopback, where a server of the user's may listen.
+// sysctls in the order in which they are set. IPv6 stays enabled on loopback, where a server of the user may listen.
 var sysctls = [][2]string{
 	{"kernel/dmesg_restrict", "1"},
 	{"kernel/kptr_restrict", "2"},
@@ -27,7 +27,7 @@ var sysctls = [][2]string{
 	{"net/ipv6/conf/lo/disable_ipv6", "0"},
 }
 
-// setSysctls sets those the kernel has.
+// setSysctls sets the sysctls that the kernel supports.
 func setSysctls() error {
 	var failures []error
 	for _, s := range sysctls {

@@ -1,4 +1,4 @@
-// Package mounts makes the file systems of a bare machine.
+// Package mounts mounts file systems.
 package mounts
 
 import (
@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// Mount is one file system and where it goes.
+// Mount is a file system and its mount point.
 type Mount struct {
 	Source, Target, Type string
 	Flags                uintptr
 	Options              string
 }
 
-// Do makes the mount point and mounts; a target that is mounted already is fine.
+// Do creates the mount point and mounts the file system. It does nothing if it is already mounted.
 func (m Mount) Do() error {
 	if err := os.MkdirAll(m.Target, 0o755); err != nil {
 		return err
@@ -27,17 +27,17 @@ func (m Mount) Do() error {
 	return nil
 }
 
-// Present tells whether something other than its parent's file system is mounted on target.
+// Present reports whether a file system is mounted on target.
 func Present(target string) bool {
 	var here, above syscall.Stat_t
 	return syscall.Stat(target, &here) == nil && syscall.Stat(target+"/..", &above) == nil && here.Dev != above.Dev
 }
 
-const quiet = syscall.MS_NOSUID | syscall.MS_NOEXEC | syscall.MS_NODEV
+const restricted = syscall.MS_NOSUID | syscall.MS_NOEXEC | syscall.MS_NODEV
 
-// The kernel's own file systems.
+// The kernel file systems.
 var (
 	Devices = Mount{"devtmpfs", "/dev", "devtmpfs", syscall.MS_NOSUID, "mode=0755"}
-	Proc    = Mount{"proc", "/proc", "proc", quiet, ""}
-	Sys     = Mount{"sysfs", "/sys", "sysfs", quiet, ""}
+	Proc    = Mount{"proc", "/proc", "proc", restricted, ""}
+	Sys     = Mount{"sysfs", "/sys", "sysfs", restricted, ""}
 )

@@ -23,7 +23,7 @@ func TestFindByName(t *testing.T) {
 	}
 }
 
-// A FIFO opened for both directions blocks like a port: reads while it is empty, writes while it is full.
+// A FIFO opened for reading and writing blocks like a port: reads while it is empty, writes while it is full.
 func TestDeadlinesInterrupt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -47,19 +47,19 @@ func TestDeadlinesInterrupt(t *testing.T) {
 	}
 }
 
-func TestBackoffGrowsAndStops(t *testing.T) {
+func TestBackoffIsBounded(t *testing.T) {
 	var b Backoff
 	done := make(chan struct{})
 	close(done)
 	for range 5 {
 		b.Wait(done)
 	}
-	if b.next != lastWait {
+	if b.next != maxWait {
 		t.Fatalf("next wait %v", b.next)
 	}
 	b.Reset()
 	b.Wait(done)
-	if b.next != 2*firstWait {
+	if b.next != 2*minWait {
 		t.Fatalf("after reset %v", b.next)
 	}
 }

@@ -1,4 +1,4 @@
-// Package power ends the machine.
+// Package power powers the machine off.
 package power
 
 import (
@@ -8,7 +8,7 @@ import (
 
 const syncTimeout = 10 * time.Second
 
-// Off writes everything to disk, as far as that ends in time, and powers off. It does not return.
+// Off syncs the disk, unless that takes too long, and powers off. It does not return.
 func Off() {
 	synced := make(chan struct{})
 	go func() { syscall.Sync(); close(synced) }()

@@ -1,4 +1,4 @@
-// Package routes puts every request of the protocol together.
+// Package routes registers all requests of the protocol.
 package routes
 
 import (
@@ -9,18 +9,18 @@ import (
 
 	"mayfly/agent/internal/execution"
 	"mayfly/agent/internal/fault"
-	"mayfly/agent/internal/figures"
 	"mayfly/agent/internal/files"
 	"mayfly/agent/internal/identity"
+	"mayfly/agent/internal/stats"
 	"mayfly/agent/internal/terminal"
 	"mayfly/agent/internal/tunnel"
 )
 
-// Agent is what the requests act on.
+// Agent holds what the requests operate on.
 type Agent struct {
 	Version    string
-	UserGroup  string // folder of the user's control group
-	Root       string // where /etc is; "" but for tests
+	UserGroup  string // directory of the user's cgroup
+	Root       string // prefix of /etc; empty except in tests
 	Executions *execution.Table
 	Terminals  *terminal.Table
 	Machine    identity.Machine
@@ -30,17 +30,17 @@ type Agent struct {
 
 const protocol = 1
 
-// Handler serves the protocol.
+// Handler returns the HTTP handler of the protocol.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello", a.hello)
 	mux.HandleFunc("POST /poweroff", a.powerOff)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fault.Send(w, fault.New("not_found", "no request %.16s %.200s", r.Method, r.URL.Path))
+		fault.Send(w, fault.New("not_found", "no such request: %.16s %.200s", r.Method, r.URL.Path))
 	})
 	files.Register(mux)
 	tunnel.Register(mux)
-	figures.Register(mux, a.UserGroup)
+	stats.Register(mux, a.UserGroup)
 	identity.Register(mux, a.Machine, a.Root, a.SetExpiry)
 	a.Executions.Register(mux)
 	a.Terminals.Register(mux)
@@ -49,13 +49,13 @@ func (a *Agent) Handler() http.Handler {
 
 func (a *Agent) hello(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("content-type", "application/json")
-	json.NewEncoder(w).Encode(map[string]any{"protocol": protocol, "version": a.Version, "kernel": kernel(), "boot_ms": figures.UptimeMs()})
+	json.NewEncoder(w).Encode(map[string]any{"protocol": protocol, "version": a.Version, "kernel": kernel(), "boot_ms": stats.UptimeMs()})
 }
 
 func (a *Agent) powerOff(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 	go func() {
-		time.Sleep(50 * time.Millisecond) // the answer leaves first
+		time.Sleep(50 * time.Millisecond) // let the response be sent first
 		a.PowerOff()
 	}()
 }

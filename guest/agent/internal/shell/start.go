@@ -11,21 +11,22 @@ import (
 	"mayfly/agent/internal/fsuser"
 )
 
-// Start is what a process begins with.
+// Start describes the process to start.
 type Start struct {
 	Args     []string
 	Env      []string
 	Dir      string
-	Files    []uintptr // its descriptors 0, 1, 2 ...
+	Files    []uintptr // descriptors 0, 1, 2 …
 	Group    *cgroup.Group
-	Terminal bool // descriptor 0 becomes its controlling terminal
+	Terminal bool // makes descriptor 0 the controlling terminal
 }
 
 const rlimitNPROC = 6
 
-var starting sync.Mutex
+// startMu serialises starts, because they change the agent's own OOM score and process limit for a moment.
+var startMu sync.Mutex
 
-// Run starts bash as the user in a session of its own, in the group. It returns once the program has been executed.
+// Run starts bash as the user, in a new session and in the group. It returns once bash has been executed.
 func (s Start) Run() (pid int, err error) {
 	sys := &syscall.SysProcAttr{
 		Setsid:     true,
@@ -35,12 +36,12 @@ func (s Start) Run() (pid int, err error) {
 	s.Group.Enter(sys)
 	attr := &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: s.Files, Sys: sys}
 
-	starting.Lock()
-	defer starting.Unlock()
-	defer expose()()
+	startMu.Lock()
+	defer startMu.Unlock()
+	defer resetOOMScore()()
 	pid, err = syscall.ForkExec(Path, s.Args, attr)
 	if err == syscall.EAGAIN {
-		pid, err = forkInReserve(s.Args, attr)
+		pid, err = forkAboveSoftLimit(s.Args, attr)
 	}
 	switch err {
 	case nil:
@@ -49,15 +50,15 @@ func (s Start) Run() (pid int, err error) {
 	case syscall.E2BIG:
 		return 0, fault.New("arguments_too_large", "command and environment are too large to execute")
 	case syscall.EAGAIN:
-		return 0, fault.New("too_many", "the user's limit of processes is reached")
+		return 0, fault.New("too_many", "process limit of the user reached")
 	default:
 		return 0, fault.New("internal", "could not start %s: %s", Path, err)
 	}
 }
 
-// forkInReserve starts a process although the user is at the soft limit of processes (a fork bomb, say), so that there is
-// a way to end them: the check at execve sees the hard limit, the process gets the soft one back at once.
-func forkInReserve(args []string, attr *syscall.ProcAttr) (int, error) {
+// forkAboveSoftLimit starts a process although the user has reached the soft limit of processes, for example because of a fork bomb, so
+// that the user can still end them. The check at execve uses the hard limit; the process gets the soft limit back immediately.
+func forkAboveSoftLimit(args []string, attr *syscall.ProcAttr) (int, error) {
 	var usual syscall.Rlimit
 	if err := syscall.Getrlimit(rlimitNPROC, &usual); err != nil || usual.Cur >= usual.Max {
 		return 0, syscall.EAGAIN
@@ -73,23 +74,23 @@ func forkInReserve(args []string, attr *syscall.ProcAttr) (int, error) {
 	return pid, err
 }
 
-// shield is the agent's own oom_score_adj, nil where the agent is not exempt from the OOM killer.
-var shield *os.File
+// oomScore is the oom_score_adj file of the agent, or nil if the agent is not exempt from the OOM killer.
+var oomScore *os.File
 
-// Shield must be called once by an agent that init has exempted from the OOM killer.
-func Shield() error {
+// OpenOOMScore must be called once by an agent that init has exempted from the OOM killer.
+func OpenOOMScore() error {
 	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
-	shield = f
+	oomScore = f
 	return err
 }
 
-// expose lets processes that start until the returned function is called be ordinary prey. A child inherits the score at
-// fork, so the agent puts its own down for that moment: two writes, no window in which a child is exempt, and since root
-// writes it the child cannot lower its own again.
-func expose() (cover func()) {
-	if shield == nil {
+// resetOOMScore makes processes that are started before the returned function is called subject to the OOM killer. A child inherits the
+// score at fork, so the agent resets its own score for that moment. The child is never exempt, and because root set the score, it
+// cannot lower it.
+func resetOOMScore() (restore func()) {
+	if oomScore == nil {
 		return func() {}
 	}
-	shield.WriteAt([]byte("0"), 0)
-	return func() { shield.WriteAt([]byte("-1000"), 0) }
+	oomScore.WriteAt([]byte("0"), 0)
+	return func() { oomScore.WriteAt([]byte("-1000"), 0) }
 }

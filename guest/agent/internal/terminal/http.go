@@ -16,7 +16,7 @@ import (
 
 const maxTerminals = 64
 
-// Table knows the terminals that run.
+// Table holds the running terminals.
 type Table struct {
 	Tree *cgroup.Tree
 
@@ -39,7 +39,7 @@ func (t *Table) Register(mux *http.ServeMux) {
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
-// open returns the terminal of that id if it runs, and starts one if not.
+// open returns the running terminal with the requested id, or starts a new one.
 func (t *Table) open(q url.Values) (*Terminal, error) {
 	s, err := parseSize(q)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *Table) open(q url.Values) (*Terminal, error) {
 	if id == "" {
 		id = randomID()
 	} else if !validID.MatchString(id) {
-		return nil, fault.New("bad_request", "id is not 1 to 128 letters, digits, _ or -")
+		return nil, fault.New("bad_request", "id must be 1 to 128 letters, digits, _ or -")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +58,7 @@ func (t *Table) open(q url.Values) (*Terminal, error) {
 		return known, nil
 	}
 	if len(t.known) >= maxTerminals {
-		return nil, fault.New("too_many", "%d terminals are open", len(t.known))
+		return nil, fault.New("too_many", "%d terminals are already open", len(t.known))
 	}
 	dir, err := shell.Directory(q.Get("cwd"))
 	if err != nil {
@@ -91,14 +91,14 @@ func parseSize(q url.Values) (size, error) {
 	rows, err2 := strconv.ParseUint(orDefault(q.Get("rows"), "24"), 10, 16)
 	s := size{uint16(cols), uint16(rows)}
 	if err1 != nil || err2 != nil || !s.valid() {
-		return s, fault.New("bad_request", "cols and rows are not numbers from 1 to 1000")
+		return s, fault.New("bad_request", "cols and rows must be numbers from 1 to 1000")
 	}
 	return s, nil
 }
 
-func orDefault(v, otherwise string) string {
+func orDefault(v, fallback string) string {
 	if v == "" {
-		return otherwise
+		return fallback
 	}
 	return v
 }

@@ -1,4 +1,4 @@
-// Package terminal runs login shells on pseudo terminals.
+// Package terminal runs login shells on pseudo-terminals.
 package terminal
 
 import (
@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// size is a terminal's, in characters.
+// size is the size of a terminal in characters.
 type size struct {
 	Cols uint16 `json:"cols"`
 	Rows uint16 `json:"rows"`
@@ -16,7 +16,7 @@ type size struct {
 
 func (s size) valid() bool { return s.Cols >= 1 && s.Cols <= 1000 && s.Rows >= 1 && s.Rows <= 1000 }
 
-// openPTY returns the agent's end, non-blocking, and the user's end, which the caller closes.
+// openPTY opens a pseudo-terminal. The master is non-blocking; the caller closes the slave.
 func openPTY(s size) (master *os.File, slave int, err error) {
 	fd, err := syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
 	if err != nil {

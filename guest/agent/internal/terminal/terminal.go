@@ -11,7 +11,7 @@ import (
 	"mayfly/agent/internal/shell"
 )
 
-// Terminal is a login shell, with or without somebody looking at it.
+// Terminal is a login shell on a pseudo-terminal, with or without a viewer.
 type Terminal struct {
 	master *os.File
 	pid    int
@@ -19,20 +19,20 @@ type Terminal struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	recent  []byte // the last output; a viewer who comes back sees it again
-	from    int64  // position of its first byte
+	recent  []byte // the last output, which a viewer that reconnects gets again
+	from    int64  // offset of recent in the output
 	viewer  *viewer
 	exited  bool
 	code    *int
 }
 
-// viewer is a host that shows the terminal, and how far it has come.
+// viewer is a response that streams the terminal to the host. at is its offset in the output.
 type viewer struct{ at int64 }
 
-// recentLen is how much output is kept for a viewer who comes back, and how far the shell may run ahead of one who is there.
+// recentLen is how much output is kept for a viewer that reconnects, and how far the shell may run ahead of its viewer.
 const recentLen = 256 << 10
 
-// start runs `bash -l`; ended is called when it has exited.
+// start runs `bash -l`. ended is called when it has exited.
 func start(group *cgroup.Group, dir string, s size, ended func()) (*Terminal, error) {
 	env, err := shell.Environment(map[string]string{"TERM": "xterm-256color", "COLORTERM": "truecolor"})
 	if err != nil {
@@ -58,7 +58,7 @@ func start(group *cgroup.Group, dir string, s size, ended func()) (*Terminal, er
 	return t, nil
 }
 
-// supervise reads what the shell shows until it has exited.
+// supervise reads the output of the shell and waits for it to exit.
 func (t *Terminal) supervise(ended func()) {
 	pumped := make(chan struct{})
 	go func() {
@@ -75,7 +75,7 @@ func (t *Terminal) supervise(ended func()) {
 	t.exited = true
 	t.changed.Broadcast()
 	t.mu.Unlock()
-	t.master.SetReadDeadline(time.Now().Add(50 * time.Millisecond)) // what it showed last
+	t.master.SetReadDeadline(time.Now().Add(50 * time.Millisecond)) // read its last output
 	<-pumped
 	code := ws.ExitStatus()
 	if ws.Signaled() {
@@ -103,7 +103,7 @@ func (t *Terminal) pump() {
 	}
 }
 
-// add keeps output; a viewer who lags is waited for, nobody watching is not.
+// add appends output. It blocks while the viewer is too far behind; without a viewer it never blocks.
 func (t *Terminal) add(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *Terminal) add(p []byte) {
 	t.changed.Broadcast()
 }
 
-// hangUp ends the terminal as if its line had been cut: SIGHUP to its session.
+// hangUp ends the terminal with SIGHUP to its session.
 func (t *Terminal) hangUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +130,7 @@ func (t *Terminal) hangUp() {
 	}
 }
 
-// resize tells the shell about a new size.
+// resize changes the size of the terminal.
 func (t *Terminal) resize(s size) {
 	if c, err := t.master.SyscallConn(); err == nil && s.valid() {
 		c.Control(func(fd uintptr) { setSize(int(fd), s) })

@@ -28,7 +28,7 @@ func newServer(t *testing.T) (*Table, *httptest.Server) {
 	return table, s
 }
 
-// screen is a host in front of a terminal.
+// screen is the host side of a terminal.
 type screen struct {
 	*testing.T
 	keys   *io.PipeWriter
@@ -53,12 +53,12 @@ func open(t *testing.T, s *httptest.Server, query string) *screen {
 	return &screen{T: t, keys: w, frames: frame.NewReader(answer.Body)}
 }
 
-// leave vanishes without ending the body.
+// leave disconnects without ending the body.
 func (s *screen) leave() { s.keys.CloseWithError(io.ErrClosedPipe) }
 
 func (s *screen) press(keys string) { frame.Write(s.keys, 0, []byte(keys)) }
 
-// until reads until the screen has shown text, or the exit frame, which it returns.
+// until reads until the output contains text, or until the exit frame, which it returns.
 func (s *screen) until(text string) string {
 	s.Helper()
 	for text == "" || !strings.Contains(s.shown.String(), text) {
@@ -74,7 +74,7 @@ func (s *screen) until(text string) string {
 	return ""
 }
 
-func TestShell(t *testing.T) {
+func TestLoginShell(t *testing.T) {
 	_, server := newServer(t)
 	s := open(t, server, "cols=100&rows=30")
 	s.press("stty size; tty; id -u; echo $TERM\n")
@@ -120,7 +120,7 @@ func gone(t *testing.T, table *Table) {
 	}
 }
 
-func TestComingBack(t *testing.T) {
+func TestReconnect(t *testing.T) {
 	table, server := newServer(t)
 	s := open(t, server, "id=mine")
 	s.press("V=kept; echo fi''rst\n")
@@ -135,7 +135,7 @@ func TestComingBack(t *testing.T) {
 	gone(t, table)
 }
 
-func TestVanishedHostWithoutIDEndsIt(t *testing.T) {
+func TestDisconnectWithoutIDHangsUp(t *testing.T) {
 	table, server := newServer(t)
 	s := open(t, server, "")
 	s.press("echo o''k\n")
@@ -144,7 +144,7 @@ func TestVanishedHostWithoutIDEndsIt(t *testing.T) {
 	gone(t, table)
 }
 
-func TestNobodyWatching(t *testing.T) {
+func TestOutputWithoutViewerDoesNotBlock(t *testing.T) {
 	table, server := newServer(t)
 	s := open(t, server, "id=loud")
 	s.press("sleep 0.1; seq 300000; exit\n")
@@ -153,7 +153,7 @@ func TestNobodyWatching(t *testing.T) {
 	gone(t, table)
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidInput(t *testing.T) {
 	_, server := newServer(t)
 	for query, want := range map[string]int{"cols=0": 400, "cols=x": 400, "rows=5000": 400, "id=a/b": 400, "cwd=/root": 400} {
 		r, err := server.Client().Post(server.URL+"/terminals?"+query, "", nil)

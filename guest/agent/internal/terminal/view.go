@@ -15,12 +15,12 @@ const (
 	frameExit   = 3
 )
 
-// view shows the terminal to a host until the shell exits, the host goes, or another host takes its place. A terminal that
-// does not stay is hung up then, because nobody can come back to it.
-func (t *Terminal) view(w http.ResponseWriter, r *http.Request, stays bool) {
-	v := t.enter()
-	defer t.leave(v)
-	if !stays {
+// view streams the terminal to the host until the shell exits, the host disconnects or another viewer replaces it. A terminal that is
+// not persistent is then hung up, because no viewer can reconnect to it.
+func (t *Terminal) view(w http.ResponseWriter, r *http.Request, persistent bool) {
+	v := t.addViewer()
+	defer t.removeViewer(v)
+	if !persistent {
 		defer t.hangUp()
 	}
 	ctx := r.Context()
@@ -29,13 +29,13 @@ func (t *Terminal) view(w http.ResponseWriter, r *http.Request, stays bool) {
 	w.Header().Set("content-type", "application/octet-stream")
 	w.WriteHeader(http.StatusOK)
 	flush()
-	go t.typed(v, r.Body)
+	go t.readInput(v, r.Body)
 
 	buf := make([]byte, 32<<10)
 	for {
-		n, code, there := t.more(ctx, v, buf)
+		n, code, open := t.next(ctx, v, buf)
 		switch {
-		case !there:
+		case !open:
 			return
 		case n > 0:
 			if frame.Write(w, frameBytes, buf[:n]) != nil || flush() != nil {
@@ -48,13 +48,13 @@ func (t *Terminal) view(w http.ResponseWriter, r *http.Request, stays bool) {
 	}
 }
 
-// typed takes the host's frames. The end of the body hangs up; a host that merely vanishes does not.
-func (t *Terminal) typed(v *viewer, body io.Reader) {
+// readInput reads the frames of the host. The end of the body hangs up the terminal; a broken connection does not.
+func (t *Terminal) readInput(v *viewer, body io.Reader) {
 	frames := frame.NewReader(body)
 	for {
 		kind, payload, err := frames.Next()
 		if err != nil {
-			if err == io.EOF && t.shows(v) {
+			if err == io.EOF && t.isViewer(v) {
 				t.hangUp()
 			}
 			return
@@ -73,8 +73,8 @@ func (t *Terminal) typed(v *viewer, body io.Reader) {
 	}
 }
 
-// more copies what v has not seen into p; nothing copied means that the shell has exited, !there that v is to go.
-func (t *Terminal) more(ctx context.Context, v *viewer, p []byte) (n, code int, there bool) {
+// next copies output that v has not received into p. If n is 0, the shell has exited with code. If open is false, v must end.
+func (t *Terminal) next(ctx context.Context, v *viewer, p []byte) (n, code int, open bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for {
@@ -96,7 +96,7 @@ func (t *Terminal) more(ctx context.Context, v *viewer, p []byte) (n, code int, 
 	}
 }
 
-func (t *Terminal) enter() *viewer {
+func (t *Terminal) addViewer() *viewer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.viewer = &viewer{at: t.from}
@@ -104,7 +104,7 @@ func (t *Terminal) enter() *viewer {
 	return t.viewer
 }
 
-func (t *Terminal) leave(v *viewer) {
+func (t *Terminal) removeViewer(v *viewer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.viewer == v {
@@ -113,7 +113,7 @@ func (t *Terminal) leave(v *viewer) {
 	t.changed.Broadcast()
 }
 
-func (t *Terminal) shows(v *viewer) bool {
+func (t *Terminal) isViewer(v *viewer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.viewer == v

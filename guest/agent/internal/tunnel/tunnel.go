@@ -1,4 +1,4 @@
-// Package tunnel carries bytes between the host and a port on the guest's loopback.
+// Package tunnel forwards bytes between the host and a port on the guest's loopback interface.
 package tunnel
 
 import (
@@ -20,7 +20,7 @@ func Register(mux *http.ServeMux) { mux.HandleFunc("POST /tunnels", post) }
 func post(w http.ResponseWriter, r *http.Request) {
 	port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
 	if err != nil || port == 0 {
-		fault.Send(w, fault.New("bad_request", "port is not a number from 1 to 65535"))
+		fault.Send(w, fault.New("bad_request", "port must be a number from 1 to 65535"))
 		return
 	}
 	conn, err := dial(r.Context(), strconv.FormatUint(port, 10))
@@ -36,11 +36,11 @@ func post(w http.ResponseWriter, r *http.Request) {
 	flush()
 	go upload(conn, r.Body)
 	if !download(w, flush, conn) {
-		panic(http.ErrAbortHandler) // a reset must not look like an end
+		panic(http.ErrAbortHandler) // a reset must not look like a clean end
 	}
 }
 
-// dial tries IPv4, then IPv6: servers listen on either.
+// dial tries IPv4, then IPv6, because servers may listen on either.
 func dial(ctx context.Context, port string) (*net.TCPConn, error) {
 	d := net.Dialer{Timeout: dialTimeout}
 	conn, err := d.DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", port))
@@ -53,7 +53,7 @@ func dial(ctx context.Context, port string) (*net.TCPConn, error) {
 	return conn.(*net.TCPConn), nil
 }
 
-// upload passes the host's bytes on, and its end as a half close.
+// upload copies bytes from the host to the port. The end of the body becomes a half-close.
 func upload(conn *net.TCPConn, body io.Reader) {
 	_, err := io.CopyBuffer(struct{ io.Writer }{conn}, body, make([]byte, 64<<10))
 	if err == nil {
@@ -63,7 +63,7 @@ func upload(conn *net.TCPConn, body io.Reader) {
 	}
 }
 
-// download passes the port's bytes on as they come and tells whether it ended well.
+// download copies bytes from the port to the host as they arrive. Reports whether it ended cleanly.
 func download(w io.Writer, flush func() error, conn io.Reader) bool {
 	buf := make([]byte, 64<<10)
 	for {

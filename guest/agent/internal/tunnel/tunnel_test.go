@@ -59,7 +59,7 @@ func TestBothFamiliesAndHalfClose(t *testing.T) {
 	}
 }
 
-func TestTalksBothWays(t *testing.T) {
+func TestBothDirections(t *testing.T) {
 	s := newServer(t)
 	port := listen(t, "tcp4", "127.0.0.1:0", echo)
 	body, keys := io.Pipe()
@@ -77,7 +77,7 @@ func TestTalksBothWays(t *testing.T) {
 	keys.Close()
 }
 
-func TestServerThatEndsFirst(t *testing.T) {
+func TestServerClosesFirst(t *testing.T) {
 	s := newServer(t)
 	port := listen(t, "tcp4", "127.0.0.1:0", func(c *net.TCPConn) { c.Write([]byte("bye")); c.Close() })
 	body, _ := io.Pipe()
@@ -104,7 +104,7 @@ func TestServerThatEndsFirst(t *testing.T) {
 	}
 }
 
-func TestNothingListens(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	s := newServer(t)
 	for query, want := range map[string]int{"port=1": 502, "port=0": 400, "port=70000": 400, "": 400} {
 		r, err := s.Client().Post(s.URL+"/tunnels?"+query, "", nil)

@@ -1,4 +1,4 @@
-// Package control takes the service's orders: one JSON object per line in, one answer per line out.
+// Package control handles the service's requests: one JSON object per line in, one response per line out.
 package control
 
 import (
@@ -12,45 +12,45 @@ import (
 	"mayfly/net/internal/upstream"
 )
 
-// Request is one order of the service.
+// Request is one request of the service.
 type Request struct {
 	ID int64 `json:"id"`
 	// Op is "add", "policy" or "remove".
 	Op   string `json:"op"`
 	Slot int    `json:"slot"`
-	// Netns is the path of the namespace and Listen the address in it (add).
+	// Netns is the path of the namespace, and Listen the address to listen on in it (add).
 	Netns  string `json:"netns"`
 	Listen string `json:"listen"`
-	// Mode and Names say what may be looked up (add, policy).
+	// Mode and Names define the policy (add, policy).
 	Mode  names.Mode `json:"mode"`
 	Names []string   `json:"names"`
-	// Transaction is the nft text that goes with a policy (policy).
+	// Transaction is the nft script that puts the policy into force (policy).
 	Transaction string `json:"transaction"`
 }
 
-// Response answers the request of its id; an empty error is success.
+// Response answers the request with the same id. An empty error means success.
 type Response struct {
 	ID    int64  `json:"id"`
 	Error string `json:"error,omitempty"`
 }
 
-// Control holds the machines of one service.
+// Control serves the machines of one service.
 type Control struct {
 	servers *upstream.Servers
 	mu      sync.Mutex
 	serving map[int]*machine.Machine
 }
 
-// New makes a control without machines.
+// New creates a Control without machines.
 func New(servers *upstream.Servers) *Control {
 	return &Control{servers: servers, serving: map[int]*machine.Machine{}}
 }
 
-// Serve obeys until the input ends. Orders run side by side; the service waits for one before it gives the next of a slot.
+// Serve handles requests until the input ends. Requests run concurrently; the service sends one at a time per slot.
 func (c *Control) Serve(input io.Reader, output io.Writer) error {
 	decoder := json.NewDecoder(input)
 	encoder := json.NewEncoder(output)
-	var writing sync.Mutex
+	var outputMu sync.Mutex
 	for {
 		var request Request
 		if err := decoder.Decode(&request); err == io.EOF {
@@ -60,17 +60,17 @@ func (c *Control) Serve(input io.Reader, output io.Writer) error {
 		}
 		go func() {
 			response := Response{ID: request.ID}
-			if err := c.obey(request); err != nil {
+			if err := c.handle(request); err != nil {
 				response.Error = err.Error()
 			}
-			writing.Lock()
-			defer writing.Unlock()
+			outputMu.Lock()
+			defer outputMu.Unlock()
 			_ = encoder.Encode(response)
 		}()
 	}
 }
 
-func (c *Control) obey(request Request) error {
+func (c *Control) handle(request Request) error {
 	if request.Op == "remove" {
 		return c.remove(request.Slot)
 	}
@@ -84,11 +84,11 @@ func (c *Control) obey(request Request) error {
 	case "policy":
 		return c.setPolicy(request, policy)
 	default:
-		return fmt.Errorf("no such order: %q", request.Op)
+		return fmt.Errorf("unknown op: %q", request.Op)
 	}
 }
 
-// add starts serving a slot; what served it before is closed.
+// add starts serving a slot. A server that the slot already has is closed first.
 func (c *Control) add(request Request, policy *names.Policy) error {
 	if err := c.remove(request.Slot); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (c *Control) setPolicy(request Request, policy *names.Policy) error {
 	return found.SetPolicy(policy, request.Transaction)
 }
 
-// remove stops serving a slot. One that is not served is no error.
+// remove stops serving a slot. A slot that is not served is not an error.
 func (c *Control) remove(slot int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"mayfly/net/internal/upstream"
 )
 
-// FuzzOrders gives orders that touch no namespace: an "add" would enter one.
+// FuzzOrders sends requests that enter no namespace, so no "add".
 func FuzzOrders(f *testing.F) {
 	f.Add([]byte(`{"id":1,"op":"policy","slot":1,"mode":"list","names":["a.test"]}` + "\n" + `{"id":2,"op":"remove","slot":1}`))
 	f.Add([]byte(`{"id":1e400}`))
-	f.Fuzz(func(t *testing.T, orders []byte) {
+	f.Fuzz(func(t *testing.T, requests []byte) {
 		count := 0
-		for decoder := json.NewDecoder(bytes.NewReader(orders)); ; count++ {
+		for decoder := json.NewDecoder(bytes.NewReader(requests)); ; count++ {
 			var request Request
 			if decoder.Decode(&request) != nil {
 				break
@@ -28,7 +28,7 @@ func FuzzOrders(f *testing.F) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = New(upstream.NewServers("/nowhere")).Serve(bytes.NewReader(orders), output)
+			_ = New(upstream.NewServers("/nowhere")).Serve(bytes.NewReader(requests), output)
 		}()
 		decoder := json.NewDecoder(answers)
 		for range count {

@@ -12,10 +12,10 @@ type Address struct {
 	TTL time.Duration
 }
 
-// maxAnswers bounds the records that are read from one response.
+// maxAnswers limits the records read from one response.
 const maxAnswers = 512
 
-// maxAliases bounds the CNAME chain that is followed.
+// maxAliases limits the length of a CNAME chain.
 const maxAliases = 16
 
 type record struct {
@@ -24,7 +24,7 @@ type record struct {
 	Address
 }
 
-// Addresses are the A records that answer the query, at the end of its CNAME chain. Records of other names do not count.
+// Addresses returns the A records at the end of the query's CNAME chain. It ignores records of other names.
 func (q Query) Addresses(response []byte) ([]Address, error) {
 	records, err := q.readAnswers(response)
 	if err != nil {

@@ -52,14 +52,14 @@ func TestNamesAreComparedInLowerCase(t *testing.T) {
 	}
 }
 
-func TestADotInsideALabelIsNotALabelBorder(t *testing.T) {
+func TestADotInsideALabelIsEscaped(t *testing.T) {
 	message := []byte{0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 9, 'x', '.', 'e', 'x', 'a', 'm', 'p', 'l', 'e', 3, 'c', 'o', 'm', 0, 0, 1, 0, 1}
 	if name := mustParse(t, message).Name; name != `x\046example.com` {
 		t.Fatal(name)
 	}
 }
 
-func TestWhatIsNotAQuestionIsRefused(t *testing.T) {
+func TestInvalidQueriesAreRejected(t *testing.T) {
 	pointer := append(question("a", TypeA)[:12], 0xC0, 12, 0, 1, 0, 1)
 	update := question("a.test", TypeA)
 	update[2] |= 5 << 3
@@ -83,20 +83,20 @@ func TestWhatIsNotAQuestionIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyTheQuestionTravelsUpstream(t *testing.T) {
+func TestOnlyTheQuestionIsForwarded(t *testing.T) {
 	query := mustParse(t, append(question("a.test", TypeA), "hidden"...))
 	if bytes.Contains(query.Upstream(7), []byte("hidden")) {
-		t.Fatal("the guest's trailing bytes were sent on")
+		t.Fatal("the guest's trailing bytes were forwarded")
 	}
 	if !query.IsAnswered(response(query.Upstream(7)), 7) {
 		t.Fatal("a matching response was not recognised")
 	}
 	if query.IsAnswered(response(query.Upstream(8)), 7) || query.IsAnswered(query.Upstream(7), 7) {
-		t.Fatal("a foreign message was taken for the response")
+		t.Fatal("another message was accepted as the response")
 	}
 }
 
-func TestAddressesFollowTheAliasesOfTheNameAlone(t *testing.T) {
+func TestAddressesFollowOnlyTheAliasesOfTheName(t *testing.T) {
 	message := question("a.test", TypeA)
 	query := mustParse(t, message)
 	answer := response(message,
@@ -110,7 +110,7 @@ func TestAddressesFollowTheAliasesOfTheNameAlone(t *testing.T) {
 	}
 }
 
-func TestAliasesInACircleEnd(t *testing.T) {
+func TestAnAliasLoopEnds(t *testing.T) {
 	message := question("a.test", TypeA)
 	answer := response(message,
 		record4(wireName("a.test"), typeCNAME, 1, wireName("b.test")),
@@ -120,7 +120,7 @@ func TestAliasesInACircleEnd(t *testing.T) {
 	}
 }
 
-func TestALongAnswerOverUDPSaysTruncated(t *testing.T) {
+func TestALongResponseOverUDPIsTruncated(t *testing.T) {
 	message := question("a.test", TypeA)
 	long := append(response(message), make([]byte, 600)...)
 	query := mustParse(t, message)
@@ -128,7 +128,7 @@ func TestALongAnswerOverUDPSaysTruncated(t *testing.T) {
 		t.Fatal("not truncated")
 	}
 	if reply := query.Relay(long, false); len(reply) != len(long) || reply[0] != 0x12 {
-		t.Fatal("cut over TCP")
+		t.Fatal("truncated over TCP")
 	}
 }
 

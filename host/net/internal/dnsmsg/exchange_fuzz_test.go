@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzExchange takes a guest's message and a server's response through everything that is done with them.
+// FuzzExchange runs a guest's message and a server's response through the whole package.
 func FuzzExchange(f *testing.F) {
 	message := question("a.test", TypeA)
 	f.Add(message, response(message, record4([]byte{0xC0, 12}, TypeA, 60, []byte{203, 0, 113, 5})), false)
@@ -32,7 +32,7 @@ func FuzzExchange(f *testing.F) {
 		}
 		sent := query.Upstream(7)
 		if again, code, ok := ParseQuery(sent); !ok || code != RcodeSuccess || again.Name != query.Name || again.Type != query.Type {
-			t.Fatalf("sent on as %x: %v %d %q", sent, ok, code, again.Name)
+			t.Fatalf("forwarded as %x: %v %d %q", sent, ok, code, again.Name)
 		}
 		if !query.IsAnswered(answer, binary.BigEndian.Uint16(append(bytes.Clone(answer), 0, 0))) {
 			return

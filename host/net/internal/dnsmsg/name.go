@@ -9,14 +9,14 @@ import (
 const (
 	maxLabelBytes = 63
 	maxNameBytes  = 255
-	// maxPointers bounds the compression pointers followed in one name.
+	// maxPointers limits the compression pointers followed in one name.
 	maxPointers = 32
 )
 
 var errName = errors.New("malformed name")
 
-// readName reads the name at an offset and returns it in lower case without the final dot, and the offset after it.
-// Bytes that cannot stand in a host name are escaped, so an odd label never looks like two labels.
+// readName reads the name at an offset. It returns the name in lower case without the trailing dot, and the offset after it.
+// Bytes that are not valid in a host name are escaped, so a dot inside a label never looks like a separator.
 func readName(message []byte, offset int, allowPointers bool) (string, int, error) {
 	var name strings.Builder
 	end := -1

@@ -1,4 +1,4 @@
-// Package dnsmsg reads and writes the few parts of DNS messages that a forwarder needs. Guests write the queries: all is hostile.
+// Package dnsmsg reads and writes the parts of DNS messages that a forwarder needs. Queries come from guests and are untrusted.
 package dnsmsg
 
 import (
@@ -26,24 +26,24 @@ const (
 
 const (
 	headerBytes = 12
-	// MaxQueryBytes is the longest query that is looked at.
+	// MaxQueryBytes is the longest query that is read.
 	MaxQueryBytes = 1024
-	// plainUDPBytes is what a client without EDNS takes over UDP.
+	// plainUDPBytes is the longest UDP response for a client without EDNS.
 	plainUDPBytes = 512
-	// maxUDPBytes is the most that is sent over UDP whatever the client says it takes.
+	// maxUDPBytes is the longest UDP response, whatever size the client accepts.
 	maxUDPBytes = 1232
 
-	flagResponse          = 0x8000
-	flagTruncated         = 0x0200
-	flagRecursionDesired  = 0x0100
-	flagRecursionPossible = 0x0080
-	flagCheckingDisabled  = 0x0010
-	maskOpcode            = 0x7800
+	flagResponse           = 0x8000
+	flagTruncated          = 0x0200
+	flagRecursionDesired   = 0x0100
+	flagRecursionAvailable = 0x0080
+	flagCheckingDisabled   = 0x0010
+	maskOpcode             = 0x7800
 )
 
-// Query is one question of a guest.
+// Query is a guest's query with one question.
 type Query struct {
-	// Name is in lower case, without the final dot.
+	// Name is in lower case, without the trailing dot.
 	Name string
 	Type uint16
 
@@ -55,8 +55,8 @@ type Query struct {
 	dnssecOK bool
 }
 
-// ParseQuery reads a guest's message. rcode is what to answer when it is not a question that can be forwarded;
-// with ok false there is nothing to answer at all.
+// ParseQuery reads a guest's message. If it cannot be forwarded, rcode is the response code to reply with. If ok is
+// false, no reply is sent.
 func ParseQuery(message []byte) (query Query, rcode int, ok bool) {
 	if len(message) < headerBytes || len(message) > MaxQueryBytes {
 		return Query{}, 0, false
@@ -86,7 +86,7 @@ func ParseQuery(message []byte) (query Query, rcode int, ok bool) {
 	return query, RcodeSuccess, true
 }
 
-// readEDNS takes the client's UDP size and DNSSEC wish from the first additional record, where stub resolvers put them.
+// readEDNS reads the client's UDP size and DNSSEC flag from the first additional record, where stub resolvers put them.
 func (q *Query) readEDNS(message []byte, offset int) {
 	none := binary.BigEndian.Uint32(message[6:]) == 0
 	if !none || binary.BigEndian.Uint16(message[10:]) == 0 || offset+11 > len(message) || message[offset] != 0 {
@@ -100,7 +100,7 @@ func (q *Query) readEDNS(message []byte, offset int) {
 	q.dnssecOK = message[offset+7]&0x80 != 0
 }
 
-// Upstream is the query as it is sent on: written anew, so that nothing else of the guest's bytes travels.
+// Upstream returns the query to forward. It is rebuilt from its parts, so that no other bytes of the guest are forwarded.
 func (q Query) Upstream(id uint16) []byte {
 	message := make([]byte, headerBytes, headerBytes+len(q.question)+11)
 	binary.BigEndian.PutUint16(message, id)
@@ -118,7 +118,7 @@ func (q Query) Upstream(id uint16) []byte {
 	return append(message, 0, 0, typeOPT, maxUDPBytes>>8, maxUDPBytes&0xFF, 0, 0, dnssec, 0, 0, 0)
 }
 
-// IsAnswered says whether a response belongs to this query as it was sent upstream under an id.
+// IsAnswered reports whether a response belongs to this query as it was forwarded with an id.
 func (q Query) IsAnswered(response []byte, id uint16) bool {
 	end := headerBytes + len(q.question)
 	return len(response) >= end &&
@@ -126,4 +126,38 @@ func (q Query) IsAnswered(response []byte, id uint16) bool {
 		binary.BigEndian.Uint16(response[2:])&flagResponse != 0 &&
 		binary.BigEndian.Uint16(response[4:]) == 1 &&
 		bytes.EqualFold(response[headerBytes:end], q.question)
+}
+
+// Reply returns a response with a code and no records.
+func (q Query) Reply(rcode int) []byte {
+	message := make([]byte, headerBytes, headerBytes+len(q.question))
+	binary.BigEndian.PutUint16(message, q.id)
+	flags := flagResponse | flagRecursionAvailable | q.flags&(flagRecursionDesired|maskOpcode) | uint16(rcode)
+	binary.BigEndian.PutUint16(message[2:], flags)
+	if len(q.question) > 0 {
+		binary.BigEndian.PutUint16(message[4:], 1)
+	}
+	return append(message, q.question...)
+}
+
+// IsTruncated reports whether a response is incomplete, so that the query must be repeated over TCP.
+func IsTruncated(response []byte) bool {
+	return len(response) >= headerBytes && response[2]&(flagTruncated>>8) != 0
+}
+
+// Truncated returns a response without records that makes the client retry over TCP.
+func (q Query) Truncated() []byte {
+	message := q.Reply(RcodeSuccess)
+	message[2] |= flagTruncated >> 8
+	return message
+}
+
+// Relay returns an upstream response with the guest's id. If it is too long for the guest's UDP size, it returns Truncated instead.
+func (q Query) Relay(response []byte, overUDP bool) []byte {
+	if overUDP && len(response) > q.udpBytes {
+		return q.Truncated()
+	}
+	message := bytes.Clone(response)
+	binary.BigEndian.PutUint16(message, q.id)
+	return message
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// runFor is how long nft may take.
-const runFor = 10 * time.Second
+// nftTimeout is how long nft may take.
+const nftTimeout = 10 * time.Second
 
-// Entry is an address that a looked-up name opens for a time.
+// Entry is a resolved address and how long connections to it are allowed.
 type Entry struct {
 	IP  netip.Addr
 	For time.Duration
@@ -21,7 +21,7 @@ type Entry struct {
 
 // Apply runs one nft transaction in the namespace at a path.
 func Apply(netnsPath, transaction string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), runFor)
+	ctx, cancel := context.WithTimeout(context.Background(), nftTimeout)
 	defer cancel()
 	nft := exec.CommandContext(ctx, "nsenter", "--net="+netnsPath, "nft", "-f", "-")
 	nft.Stdin = strings.NewReader(transaction)
@@ -31,8 +31,8 @@ func Apply(netnsPath, transaction string) error {
 	return nil
 }
 
-// Open is the part of a transaction that lets entries through from now on. An element that is there already keeps its old
-// timeout when it is added again, so each is added, deleted and added.
+// Open returns the part of a transaction that allows connections to entries. nft keeps the old timeout of an element
+// that exists, so each element is added, deleted and added again.
 func Open(entries []Entry) string {
 	var text strings.Builder
 	for _, entry := range entries {

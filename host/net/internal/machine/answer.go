@@ -2,12 +2,17 @@ package machine
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"mayfly/net/internal/dnsmsg"
+	"mayfly/net/internal/firewall"
 	"mayfly/net/internal/names"
 )
 
-// answer is what to send back for a guest's message; nil for nothing.
+var errPolicyChanged = errors.New("the policy no longer allows this name")
+
+// answer returns the reply to a guest's message, or nil if there is none.
 func (m *Machine) answer(message []byte, overUDP bool) []byte {
 	query, rcode, ok := dnsmsg.ParseQuery(message)
 	if !ok {
@@ -23,7 +28,7 @@ func (m *Machine) answer(message []byte, overUDP bool) []byte {
 	if query.Type == dnsmsg.TypeAAAA {
 		return query.Reply(dnsmsg.RcodeSuccess)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	response, err := m.servers.Exchange(ctx, query, overUDP)
 	if err != nil {
@@ -36,16 +41,63 @@ func (m *Machine) answer(message []byte, overUDP bool) []byte {
 	if err != nil {
 		return query.Reply(dnsmsg.RcodeServerFailure)
 	}
-	if err := m.admit(query.Name, addresses); err != nil {
+	if err := m.open(query.Name, addresses); err != nil {
 		return query.Reply(dnsmsg.RcodeServerFailure)
 	}
 	return query.Relay(response, overUDP)
 }
 
-// refusal is a plain "no such name" under a list, so that programs fail at once and say so.
+// refusal returns "no such name" under an allow-list, so that programs fail immediately with a clear error.
 func refusal(policy *names.Policy) int {
 	if policy.Mode() == names.List {
 		return dnsmsg.RcodeNameError
 	}
 	return dnsmsg.RcodeRefused
+}
+
+// SetPolicy replaces the policy and the namespace's rules in one transaction. When it fails, both stay as they were.
+func (m *Machine) SetPolicy(policy *names.Policy, transaction string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if policy.Mode() == names.List {
+		transaction += firewall.Open(m.resolved.allowedBy(policy, time.Now()))
+	}
+	if err := firewall.Apply(m.netnsPath, transaction); err != nil {
+		return err
+	}
+	m.policy = policy
+	return nil
+}
+
+func (m *Machine) currentPolicy() *names.Policy {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.policy
+}
+
+// open lets connections to the addresses of a name through, before the guest learns the addresses.
+func (m *Machine) open(name string, addresses []dnsmsg.Address) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.policy.Allows(name) {
+		return errPolicyChanged
+	}
+	now := time.Now()
+	var entries []firewall.Entry
+	for _, address := range addresses {
+		openFor := min(max(address.TTL+openAfterTTL, minOpenFor), maxOpenFor)
+		if m.resolved.isOpen(name, address.IP, now.Add(min(address.TTL, openFor))) {
+			continue
+		}
+		entries = append(entries, firewall.Entry{IP: address.IP, For: openFor})
+	}
+	if m.policy.Mode() == names.List && len(entries) > 0 {
+		if err := firewall.Apply(m.netnsPath, firewall.Open(entries)); err != nil {
+			return err
+		}
+	}
+	for _, entry := range entries {
+		m.resolved.add(name, entry.IP, now.Add(entry.For))
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-// Package machine serves DNS to one machine: it listens in the machine's namespace and asks the host's resolvers.
+// Package machine serves DNS to one machine. It listens in the machine's namespace and asks the host's resolvers.
 package machine
 
 import (
@@ -11,19 +11,19 @@ import (
 	"mayfly/net/internal/upstream"
 )
 
-// Limits of one machine, so that it cannot take the resolver from the others.
+// The limits of one machine, so that it cannot starve the others.
 const (
-	maxOutstanding      = 64
-	maxConnections      = 16
-	queriesPerSecond    = 200
-	burstQueries        = 400
-	maxRememberedNames  = 1024
-	connectionIdleFor   = 10 * time.Second
-	answerWithin        = 6 * time.Second
-	shortestOpenFor     = 60 * time.Second
-	openLongerThanTTLBy = 30 * time.Second
-	longestOpenFor      = 24 * time.Hour
-	retryAfterErrorFor  = 10 * time.Millisecond
+	maxPendingQueries    = 64
+	maxConnections       = 16
+	queriesPerSecond     = 200
+	queryBurst           = 400
+	maxResolvedAddresses = 1024
+	connectionIdleFor    = 10 * time.Second
+	answerTimeout        = 6 * time.Second
+	minOpenFor           = 60 * time.Second
+	openAfterTTL         = 30 * time.Second
+	maxOpenFor           = 24 * time.Hour
+	pauseAfterError      = 10 * time.Millisecond
 )
 
 // Machine is the DNS server of one machine.
@@ -32,18 +32,18 @@ type Machine struct {
 	servers     *upstream.Servers
 	udp         *net.UDPConn
 	tcp         net.Listener
-	outstanding chan struct{}
+	pending     chan struct{}
 	connections chan struct{}
-	rate        *bucket
+	rate        *tokenBucket
 
-	// mu holds policy, memory and the namespace's rules together: they change as one.
-	mu     sync.Mutex
-	policy *names.Policy
-	memory *memory
+	// mu guards policy and resolved, which change together with the namespace's rules.
+	mu       sync.Mutex
+	policy   *names.Policy
+	resolved *resolvedAddresses
 
-	openMu sync.Mutex
-	// open holds the connections that are being served; nil once closed.
-	open map[net.Conn]bool
+	connsMu sync.Mutex
+	// conns holds the connections that are being served. It is nil after Close.
+	conns map[net.Conn]bool
 }
 
 // Start listens on an address inside a namespace and serves until Close.
@@ -51,12 +51,12 @@ func Start(netnsPath, address string, servers *upstream.Servers, policy *names.P
 	machine := &Machine{
 		netnsPath:   netnsPath,
 		servers:     servers,
-		outstanding: make(chan struct{}, maxOutstanding),
+		pending:     make(chan struct{}, maxPendingQueries),
 		connections: make(chan struct{}, maxConnections),
-		rate:        newBucket(queriesPerSecond, burstQueries),
+		rate:        newTokenBucket(queriesPerSecond, queryBurst),
 		policy:      policy,
-		memory:      newMemory(maxRememberedNames),
-		open:        map[net.Conn]bool{},
+		resolved:    newResolvedAddresses(maxResolvedAddresses),
+		conns:       map[net.Conn]bool{},
 	}
 	if err := netns.Do(netnsPath, func() error { return machine.listen(address) }); err != nil {
 		return nil, err
@@ -80,14 +80,14 @@ func (m *Machine) listen(address string) error {
 	return nil
 }
 
-// Close stops serving and closes every socket, so that nothing keeps the namespace alive.
+// Close stops serving and closes every socket, so that none of them keeps the namespace alive.
 func (m *Machine) Close() {
 	m.udp.Close()
 	m.tcp.Close()
-	m.openMu.Lock()
-	defer m.openMu.Unlock()
-	for conn := range m.open {
+	m.connsMu.Lock()
+	defer m.connsMu.Unlock()
+	for conn := range m.conns {
 		conn.Close()
 	}
-	m.open = nil
+	m.conns = nil
 }

@@ -6,12 +6,13 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"mayfly/net/internal/dnsmsg"
 )
 
-// serveUDP answers datagrams. What is over the limits is dropped: a resolver asks again.
+// serveUDP answers datagrams. It drops those over the limits; the guest's resolver retries.
 func (m *Machine) serveUDP() {
 	buffer := make([]byte, dnsmsg.MaxQueryBytes+1)
 	for {
@@ -20,14 +21,14 @@ func (m *Machine) serveUDP() {
 			return
 		}
 		if err != nil {
-			time.Sleep(retryAfterErrorFor)
+			time.Sleep(pauseAfterError)
 			continue
 		}
 		if !m.rate.take() {
 			continue
 		}
 		select {
-		case m.outstanding <- struct{}{}:
+		case m.pending <- struct{}{}:
 			go m.answerDatagram(append([]byte(nil), buffer[:length]...), client)
 		default:
 		}
@@ -35,13 +36,13 @@ func (m *Machine) serveUDP() {
 }
 
 func (m *Machine) answerDatagram(message []byte, client netip.AddrPort) {
-	defer func() { <-m.outstanding }()
+	defer func() { <-m.pending }()
 	if reply := m.answer(message, true); reply != nil {
 		_, _ = m.udp.WriteToUDPAddrPort(reply, client)
 	}
 }
 
-// serveTCP answers connections. One too many is closed at once.
+// serveTCP accepts connections. It closes those over the limit immediately.
 func (m *Machine) serveTCP() {
 	for {
 		conn, err := m.tcp.Accept()
@@ -49,7 +50,7 @@ func (m *Machine) serveTCP() {
 			return
 		}
 		if err != nil {
-			time.Sleep(retryAfterErrorFor)
+			time.Sleep(pauseAfterError)
 			continue
 		}
 		select {
@@ -66,7 +67,7 @@ func (m *Machine) serveConnection(conn net.Conn) {
 	if !m.track(conn) {
 		return
 	}
-	defer m.forget(conn)
+	defer m.untrack(conn)
 	for {
 		message, err := readFrame(conn)
 		if err != nil || !m.rate.take() {
@@ -83,22 +84,22 @@ func (m *Machine) serveConnection(conn net.Conn) {
 	}
 }
 
-// track notes an open connection; false when the machine was closed meanwhile.
+// track records an open connection. It returns false if the machine was closed meanwhile.
 func (m *Machine) track(conn net.Conn) bool {
-	m.openMu.Lock()
-	defer m.openMu.Unlock()
-	if m.open == nil {
+	m.connsMu.Lock()
+	defer m.connsMu.Unlock()
+	if m.conns == nil {
 		conn.Close()
 		return false
 	}
-	m.open[conn] = true
+	m.conns[conn] = true
 	return true
 }
 
-func (m *Machine) forget(conn net.Conn) {
-	m.openMu.Lock()
-	defer m.openMu.Unlock()
-	delete(m.open, conn)
+func (m *Machine) untrack(conn net.Conn) {
+	m.connsMu.Lock()
+	defer m.connsMu.Unlock()
+	delete(m.conns, conn)
 	conn.Close()
 }
 
@@ -117,4 +118,30 @@ func readFrame(conn net.Conn) ([]byte, error) {
 	message := make([]byte, size)
 	_, err := io.ReadFull(conn, message)
 	return message, err
+}
+
+// tokenBucket limits the queries per second and allows a burst after idle time.
+type tokenBucket struct {
+	mu        sync.Mutex
+	perSecond float64
+	burst     float64
+	tokens    float64
+	updatedAt time.Time
+}
+
+func newTokenBucket(perSecond, burst float64) *tokenBucket {
+	return &tokenBucket{perSecond: perSecond, burst: burst, tokens: burst, updatedAt: time.Now()}
+}
+
+func (b *tokenBucket) take() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.tokens = min(b.burst, b.tokens+now.Sub(b.updatedAt).Seconds()*b.perSecond)
+	b.updatedAt = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
 }

@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// Mode is the kind of a policy.
+// Mode is the kind of policy.
 type Mode string
 
-// The kinds: every name, no name, or the names of a list.
+// The modes: every name, no name, or the names of a list.
 const (
 	All  Mode = "all"
 	None Mode = "none"
 	List Mode = "list"
 )
 
-// Policy is immutable once made.
+// Policy decides which names may be looked up. It is immutable.
 type Policy struct {
 	mode    Mode
 	exact   map[string]bool
 	parents map[string]bool
 }
 
-// New makes a policy. A pattern is a name in lower case without a final dot, or "*." and a name for everything below it.
+// New creates a policy. A pattern is a lower-case name without the trailing dot. A leading "*." matches every name below.
 func New(mode Mode, patterns []string) (*Policy, error) {
 	if mode != All && mode != None && mode != List {
-		return nil, fmt.Errorf("no such mode: %q", mode)
+		return nil, fmt.Errorf("unknown mode: %q", mode)
 	}
 	policy := &Policy{mode: mode, exact: map[string]bool{}, parents: map[string]bool{}}
 	for _, pattern := range patterns {
@@ -39,10 +39,10 @@ func New(mode Mode, patterns []string) (*Policy, error) {
 	return policy, nil
 }
 
-// Mode is the policy's kind.
+// Mode returns the mode of the policy.
 func (p *Policy) Mode() Mode { return p.mode }
 
-// Allows says whether a name in lower case without a final dot may be looked up.
+// Allows reports whether a name may be looked up. The name is in lower case, without the trailing dot.
 func (p *Policy) Allows(name string) bool {
 	if p.mode != List {
 		return p.mode == All

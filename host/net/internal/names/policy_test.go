@@ -1,6 +1,9 @@
 package names
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAllows(t *testing.T) {
 	list, err := New(List, []string{"example.com", "*.example.org"})
@@ -26,9 +29,28 @@ func TestAllows(t *testing.T) {
 	all, _ := New(All, nil)
 	none, _ := New(None, nil)
 	if !all.Allows("x") || none.Allows("x") {
-		t.Error("all and none")
+		t.Error("the modes all and none are wrong")
 	}
 	if _, err := New("some", nil); err == nil {
-		t.Error("an unknown mode was taken")
+		t.Error("an unknown mode was accepted")
 	}
+}
+
+func FuzzAllows(f *testing.F) {
+	f.Add("example.com", "*.example.org", "a.example.org")
+	f.Add("*.", ".", "..")
+	f.Fuzz(func(t *testing.T, one, other, name string) {
+		policy, err := New(List, []string{one, other})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := false
+		for _, pattern := range []string{one, other} {
+			parent, below := strings.CutPrefix(pattern, "*.")
+			want = want || !below && name == pattern || below && strings.HasSuffix(name, "."+parent)
+		}
+		if got := policy.Allows(name); got != want {
+			t.Fatalf("%q under %q and %q: %v", name, one, other, got)
+		}
+	})
 }

@@ -1,4 +1,4 @@
-// Package netns does things inside other network namespaces.
+// Package netns runs code inside other network namespaces.
 package netns
 
 import (
@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// Do runs a function on a thread that has entered the namespace at a path. Sockets made by it stay in that namespace.
+// Do runs a function on a thread inside the namespace at a path. The sockets it creates stay in that namespace.
 func Do(path string, work func() error) error {
 	result := make(chan error, 1)
 	go func() {
-		// Never unlocked: the thread ends with this goroutine and no other goroutine ever runs in the namespace.
+		// The thread is never unlocked: it ends with this goroutine, so no other goroutine runs in the namespace.
 		runtime.LockOSThread()
 		result <- enter(path, work)
 	}()

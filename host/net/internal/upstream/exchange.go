@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// tryFor is how long one server has for one answer.
-	tryFor = 2 * time.Second
-	// rounds is how often the list of servers is gone through.
+	// serverTimeout is how long one server may take to answer.
+	serverTimeout = 2 * time.Second
+	// rounds is how many times each server is asked.
 	rounds = 2
-	// maxResponseBytes is the longest response that is read over UDP.
+	// maxResponseBytes is the longest response accepted over UDP.
 	maxResponseBytes = 4096
 )
 
 var errNoServer = errors.New("no server answered")
 
-// Exchange asks the servers in turn until one answers the query.
+// Exchange asks the servers one after another until one answers the query.
 func (s *Servers) Exchange(ctx context.Context, query dnsmsg.Query, overUDP bool) ([]byte, error) {
 	for range rounds {
 		for _, server := range s.Addresses() {
@@ -44,7 +44,7 @@ func ask(ctx context.Context, server string, query dnsmsg.Query, overUDP bool) (
 	if overUDP {
 		network = "udp"
 	}
-	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, network, server)

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// maxServers is how many servers a resolver configuration counts for, as in libc.
+// maxServers is the number of servers that are used from a configuration, as in libc.
 const maxServers = 3
 
-// Servers reads a resolv.conf and follows its changes.
+// Servers reads a resolv.conf and reloads it when it changes.
 type Servers struct {
 	path    string
 	mu      sync.Mutex
-	stamp   time.Time
+	modTime time.Time
 	current []string
 }
 
-// NewServers follows the file at a path.
+// NewServers uses the file at a path.
 func NewServers(path string) *Servers { return &Servers{path: path} }
 
-// Addresses are the servers to ask, in order, as host:port. Without a configuration that is the local resolver, as in libc.
+// Addresses returns the servers to ask, in order, as host:port. Without a configuration it returns the local resolver, as libc does.
 func (s *Servers) Addresses() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,14 +31,14 @@ func (s *Servers) Addresses() []string {
 	if err != nil {
 		return []string{"127.0.0.1:53"}
 	}
-	if s.current != nil && info.ModTime().Equal(s.stamp) {
+	if s.current != nil && info.ModTime().Equal(s.modTime) {
 		return s.current
 	}
 	text, err := os.ReadFile(s.path)
 	if err != nil {
 		return []string{"127.0.0.1:53"}
 	}
-	s.current, s.stamp = parse(string(text)), info.ModTime()
+	s.current, s.modTime = parse(string(text)), info.ModTime()
 	return s.current
 }
 

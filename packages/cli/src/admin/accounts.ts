@@ -1,43 +1,46 @@
 import {
+  type AccountLimitField,
   type AdminAccount,
   type AdminAccountList,
+  type AdminLimits,
+  accountLimitFieldNames,
   addCredit,
   type CreatedAccount,
   createAccount,
   getAccount,
+  getLimits,
   listAccounts,
   resumeAccount,
+  type SetLimitsBody,
+  setLimits,
   suspendAccount,
-} from '@mayfly/contract/admin/accounts.ts';
+} from '@mayfly/contract/admin';
 import type { Command } from 'commander';
-import { showUsd } from '../output/money.ts';
-import { pairs, table } from '../output/table.ts';
-import type { Surroundings } from '../surroundings.ts';
-import { addAdminCommand } from './admin-command.ts';
-import { addEmail, type EmailOptions } from './email-option.ts';
-import { addLimits } from './limits.ts';
+import type { CliIo } from '../cli-io.ts';
+import { pairs, showUsd, table } from '../output.ts';
+import { addAdminCommand, addEmail, type EmailOptions } from './admin-command.ts';
 
 /** `mayfly admin accounts …` */
-export function addAccounts(admin: Command, surroundings: Surroundings): void {
+export function addAccounts(admin: Command, io: CliIo): void {
   const accounts = admin
     .command('accounts')
-    .summary('create, list, suspend, resume, credit and limit accounts')
-    .description('Create, list, suspend, resume, credit and limit accounts.')
+    .summary('create and manage accounts')
+    .description('Create, list, suspend and resume accounts, and manage their credit and limits.')
     .helpCommand(false);
 
-  addAdminCommand<EmailOptions & { readonly credit?: string }, CreatedAccount>(accounts, surroundings, {
+  addAdminCommand<EmailOptions & { readonly credit?: string }, CreatedAccount>(accounts, io, {
     name: 'create',
-    summary: 'create an account; prints its first API key, once',
-    options: (command) => addEmail(command).option('--credit <usd>', 'what it starts with, in USD (default: 0)'),
+    summary: 'create an account and print its first API key',
+    options: (command) => addEmail(command).option('--credit <usd>', 'initial credit in USD (default: 0)'),
     act: (client, { email, credit }) =>
       client.call(createAccount, { body: { email, ...(credit !== undefined && { credit_usd: credit }) } }),
     show: showCreated,
   });
 
-  addAdminCommand<Partial<EmailOptions>, AdminAccountList>(accounts, surroundings, {
+  addAdminCommand<Partial<EmailOptions>, AdminAccountList>(accounts, io, {
     name: 'list',
-    summary: 'list the accounts, oldest first',
-    options: (command) => command.option('--email <address>', 'this one only'),
+    summary: 'list accounts, oldest first',
+    options: (command) => command.option('--email <address>', 'show only this account'),
     act: async (client, { email }) => {
       if (email === undefined) return await client.call(listAccounts, {});
       return { object: 'list', data: [await client.call(getAccount, { params: { email } })] };
@@ -45,39 +48,36 @@ export function addAccounts(admin: Command, surroundings: Surroundings): void {
     show: showList,
   });
 
-  addAdminCommand<EmailOptions, AdminAccount>(accounts, surroundings, {
+  addAdminCommand<EmailOptions, AdminAccount>(accounts, io, {
     name: 'suspend',
-    summary: 'refuse all requests of an account from now on',
+    summary: 'suspend an account: reject all of its requests',
     options: addEmail,
     act: (client, { email }) => client.call(suspendAccount, { params: { email } }),
-    show: ({ email }) => `${email} is suspended: its requests are refused. Its sandboxes run until they expire.\n`,
+    show: ({ email }) =>
+      `${email} is suspended. Its requests are rejected; its running sandboxes continue until they expire.\n`,
   });
 
-  addAdminCommand<EmailOptions, AdminAccount>(accounts, surroundings, {
+  addAdminCommand<EmailOptions, AdminAccount>(accounts, io, {
     name: 'resume',
-    summary: 'serve a suspended account again',
+    summary: 'resume a suspended account',
     options: addEmail,
     act: (client, { email }) => client.call(resumeAccount, { params: { email } }),
-    show: ({ email }) => `${email} is active: its requests are served.\n`,
+    show: ({ email }) => `${email} is active again.\n`,
   });
 
-  addAdminCommand<EmailOptions & { readonly usd: string; readonly note?: string }, AdminAccount>(
-    accounts,
-    surroundings,
-    {
-      name: 'credit',
-      summary: 'add credit to an account, or take some back',
-      options: (command) =>
-        addEmail(command)
-          .requiredOption('--usd <amount>', 'how much, in USD; negative takes back, at most what is left')
-          .option('--note <text>', 'what it is for; kept with the entry'),
-      act: (client, { email, usd, note }) =>
-        client.call(addCredit, { params: { email }, body: { usd, ...(note !== undefined && { note }) } }),
-      show: ({ email, balance_usd }) => `${email} has ${showUsd(balance_usd)}.\n`,
-    },
-  );
+  addAdminCommand<EmailOptions & { readonly usd: string; readonly note?: string }, AdminAccount>(accounts, io, {
+    name: 'credit',
+    summary: 'add or withdraw credit',
+    options: (command) =>
+      addEmail(command)
+        .requiredOption('--usd <amount>', 'amount in USD; a negative amount withdraws credit, at most the balance')
+        .option('--note <text>', 'note to store with the ledger entry'),
+    act: (client, { email, usd, note }) =>
+      client.call(addCredit, { params: { email }, body: { usd, ...(note !== undefined && { note }) } }),
+    show: ({ email, balance_usd }) => `The balance of ${email} is ${showUsd(balance_usd)}.\n`,
+  });
 
-  addLimits(accounts, surroundings);
+  addLimits(accounts, io);
 }
 
 function showCreated(account: CreatedAccount): string {
@@ -87,7 +87,7 @@ function showCreated(account: CreatedAccount): string {
     Balance: showUsd(account.balance_usd),
     'API key': account.api_key,
   });
-  return `${shown}The key is shown only this once: keep it.\n`;
+  return `${shown}Save the API key now. It is not shown again.\n`;
 }
 
 function showList({ data }: AdminAccountList): string {
@@ -99,4 +99,61 @@ function showList({ data }: AdminAccountList): string {
     account.id,
   ]);
   return table(['E-MAIL', 'STATUS', 'BALANCE', 'CREATED', 'ACCOUNT'], rows);
+}
+
+type LimitOptions = EmailOptions & { readonly reset?: true } & Readonly<Record<string, unknown>>;
+
+const limitDescriptions: Readonly<Record<AccountLimitField, string>> = {
+  concurrent_sandboxes: 'concurrent sandboxes',
+  requests_per_minute: 'requests per minute',
+  creations_per_minute: 'sandbox creations per minute',
+  max_timeout_minutes: 'maximum lifetime of a sandbox, in minutes',
+  api_keys: 'active API keys',
+};
+
+/** `mayfly admin accounts limits`: shows the limits of an account, after changing those that are given. */
+function addLimits(accounts: Command, io: CliIo): void {
+  addAdminCommand<LimitOptions, AdminLimits>(accounts, io, {
+    name: 'limits',
+    summary: 'show or change the limits of an account',
+    options: (command) => {
+      addEmail(command);
+      for (const field of accountLimitFieldNames) {
+        command.option(`${limitOption(field)} <n|default>`, limitDescriptions[field]);
+      }
+      return command.option('--reset', "reset all limits that are not given to the service's");
+    },
+    act: async (client, options) => {
+      const params = { email: options.email };
+      const body = limitChanges(options);
+      if (Object.keys(body).length === 0) return await client.call(getLimits, { params });
+      return await client.call(setLimits, { params, body });
+    },
+    show: showLimits,
+  });
+}
+
+function limitOption(field: AccountLimitField): string {
+  return `--${field.replaceAll('_', '-')}`;
+}
+
+/** Reads the changes from the options. A value that is not a number is left for the schema to reject. */
+function limitChanges(options: LimitOptions): SetLimitsBody {
+  const changes = accountLimitFieldNames.flatMap((field) => {
+    const optionKey = field.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const given = options[optionKey];
+    if (given === undefined) return options.reset ? [[field, null]] : [];
+    if (given === 'default') return [[field, null]];
+    return [[field, typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given]];
+  });
+  return Object.fromEntries(changes) as SetLimitsBody;
+}
+
+function showLimits({ limits, own }: AdminLimits): string {
+  const rows = accountLimitFieldNames.map((field) => [
+    limitOption(field).slice(2),
+    String(limits[field]),
+    own[field] === undefined ? 'service' : 'account',
+  ]);
+  return table(['LIMIT', 'VALUE', 'SET BY'], rows);
 }

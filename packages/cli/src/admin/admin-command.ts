@@ -1,36 +1,37 @@
+import { resolve } from 'node:path';
+import { defaultDataDir } from '@mayfly/contract/admin';
 import type { Command } from 'commander';
-import type { Surroundings } from '../surroundings.ts';
+import { type CliIo, usageFailure } from '../cli-io.ts';
 import { AdminClient } from './client.ts';
-import { dataFolder, defaultDataDir } from './data-folder.ts';
 
-/** The options of every administrative command. */
+export interface AdminCommand<Options, Result> {
+  readonly name: string;
+  /** One line in lower case without a full stop, as in the list of commands. */
+  readonly summary: string;
+  /** Adds the options of this command. */
+  readonly options?: (command: Command) => Command;
+  readonly act: (client: AdminClient, options: Options) => Promise<Result>;
+  /** Formats the result, unless --json is given. */
+  readonly show: (result: Result) => string;
+}
+
+/** The options of every admin command. */
 interface CommonOptions {
   readonly dataDir?: string;
   readonly json?: true;
 }
 
-export interface AdminCommand<Options, Result> {
-  readonly name: string;
-  /** One line in lower case; the command's own help begins with it as a sentence. */
-  readonly summary: string;
-  /** Adds the command's own options. */
-  readonly options?: (command: Command) => Command;
-  readonly act: (client: AdminClient, options: Options) => Promise<Result>;
-  /** The result for people; with --json it is printed as it is. */
-  readonly show: (result: Result) => string;
-}
-
-/** Adds a command that asks the service once and prints the answer. */
+/** Adds a command that makes one request to the service and prints the result. */
 export function addAdminCommand<Options, Result>(
   parent: Command,
-  { env, stdout }: Surroundings,
+  { env, stdout }: CliIo,
   { name, summary, options: addOptions, act, show }: AdminCommand<Options, Result>,
 ): void {
   const command = parent.command(name).summary(summary).description(sentenceOf(summary)).allowExcessArguments(false);
   addOptions?.(command);
   command
-    .option('--json', 'print one JSON document')
-    .option('--data-dir <folder>', `data folder of the service (default: MAYFLY_DATA_DIR, or ${defaultDataDir})`)
+    .option('--json', 'print the result as JSON')
+    .option('--data-dir <folder>', `data folder of the service (default: $MAYFLY_DATA_DIR or ${defaultDataDir})`)
     .action(async (options: Options & CommonOptions) => {
       const result = await act(new AdminClient(dataFolder(options.dataDir, env)), options);
       stdout.write(options.json ? `${JSON.stringify(result, null, 2)}\n` : show(result));
@@ -39,4 +40,18 @@ export function addAdminCommand<Options, Result>(
 
 function sentenceOf(summary: string): string {
   return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+}
+
+export interface EmailOptions {
+  readonly email: string;
+}
+
+/** Adds the option that selects the account. */
+export function addEmail(command: Command): Command {
+  return command.requiredOption('--email <address>', 'e-mail address of the account');
+}
+
+function dataFolder(option: string | undefined, env: Readonly<NodeJS.ProcessEnv>): string {
+  if (option === '') throw usageFailure('--data-dir must not be empty.');
+  return resolve(option ?? (env.MAYFLY_DATA_DIR || defaultDataDir));
 }

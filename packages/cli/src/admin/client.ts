@@ -1,10 +1,9 @@
-import { adminErrorBodySchema } from '@mayfly/contract/admin/errors.ts';
-import type { AdminOperation } from '@mayfly/contract/admin/operation.ts';
-import { adminSocketName } from '@mayfly/contract/admin/socket.ts';
+import { closeSync, constants, openSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { type AdminOperation, adminErrorBodySchema, adminSocketName } from '@mayfly/contract/admin';
 import type { z } from 'zod';
-import { Failure, usageFailure } from '../failure.ts';
-import { explainNoAnswer } from './explain.ts';
-import { requestThroughSocket, type SocketAnswer } from './socket-request.ts';
+import { Failure, usageFailure } from '../cli-io.ts';
 
 const timeoutMs = 30_000;
 
@@ -12,10 +11,15 @@ type Input<Op, Part extends 'params' | 'body'> = Op extends { readonly [Name in 
   ? { readonly [Name in Part]: z.input<Schema> }
   : { readonly [Name in Part]?: undefined };
 
-/** What an operation takes. */
+/** The input of an operation. */
 type Call<Op> = Input<Op, 'params'> & Input<Op, 'body'>;
 
-/** Speaks to the service that holds a data folder. */
+interface SocketResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Client of the admin socket in a data folder. */
 export class AdminClient {
   readonly #dataDir: string;
 
@@ -23,30 +27,30 @@ export class AdminClient {
     this.#dataDir = dataDir;
   }
 
-  /** Does one operation. Throws a Failure that says why it was not done. */
+  /** Performs one operation. Throws a Failure that explains why it was not done. */
   async call<Op extends AdminOperation>(operation: Op, { params, body }: Call<Op>): Promise<z.output<Op['response']>> {
     const checked = operation.body?.safeParse(body);
-    if (checked?.success === false)
+    if (checked?.success === false) {
       throw usageFailure(`${checked.error.issues.map(({ message }) => message).join('; ')}.`);
-    const answer = await this.#send(operation.method, pathOf(operation, params), body);
-    if (answer.status >= 400) throw refusalOf(answer);
-    const read = operation.response.safeParse(jsonOf(answer.body));
-    if (!read.success) throw notUnderstood(read.error);
-    return read.data as z.output<Op['response']>;
+    }
+    const response = await this.#send(operation.method, pathOf(operation, params), body);
+    if (response.status >= 400) throw errorOf(response);
+    const parsed = operation.response.safeParse(jsonOf(response.body));
+    if (!parsed.success) throw unexpectedResponse(parsed.error);
+    return parsed.data as z.output<Op['response']>;
   }
 
-  async #send(method: string, path: string, body: unknown): Promise<SocketAnswer> {
+  async #send(method: string, path: string, body: unknown): Promise<SocketResponse> {
     try {
-      return await requestThroughSocket({
-        folder: this.#dataDir,
-        name: adminSocketName,
-        method,
-        path,
-        body,
-        timeoutMs,
-      });
+      // The kernel limits a socket path to 107 bytes. Going through an open directory keeps it short.
+      const folder = openSync(this.#dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
+      try {
+        return await sendRequest(`/proc/self/fd/${folder}/${adminSocketName}`, method, path, body);
+      } finally {
+        closeSync(folder);
+      }
     } catch (cause) {
-      throw explainNoAnswer(cause, this.#dataDir, timeoutMs);
+      throw explainNoResponse(cause, this.#dataDir);
     }
   }
 }
@@ -56,24 +60,57 @@ function pathOf({ path }: AdminOperation, params: unknown): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values?.[name] ?? ''));
 }
 
-function refusalOf({ body }: SocketAnswer): Failure {
-  const { success, data, error } = adminErrorBodySchema.safeParse(jsonOf(body));
-  return success ? new Failure(`${data.error.message}.`) : notUnderstood(error);
+async function sendRequest(socketPath: string, method: string, path: string, body: unknown): Promise<SocketResponse> {
+  const payload = body === undefined ? undefined : JSON.stringify(body);
+  const headers = payload === undefined ? {} : { 'content-type': 'application/json' };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    request({ socketPath, method, path, headers, agent: false, signal }, resolve).once('error', reject).end(payload);
+  });
+  return { status: response.statusCode ?? 0, body: await text(response) };
 }
 
-function jsonOf(text: string): unknown {
+function errorOf({ body }: SocketResponse): Failure {
+  const { success, data, error } = adminErrorBodySchema.safeParse(jsonOf(body));
+  return success ? new Failure(data.error.message.replace(/\.?$/, '.')) : unexpectedResponse(error);
+}
+
+function jsonOf(body: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(body);
   } catch (cause) {
-    throw notUnderstood(cause);
+    throw unexpectedResponse(cause);
   }
 }
 
-function notUnderstood(cause: unknown): Failure {
-  return new Failure(
-    'the service gave an answer that this command does not understand; restart it if it was updated.',
-    {
-      cause,
-    },
-  );
+function unexpectedResponse(cause: unknown): Failure {
+  return new Failure('Unexpected response from the service. If Mayfly was updated, restart the service.', { cause });
+}
+
+function explainNoResponse(cause: unknown, dataDir: string): Failure {
+  const failure = (message: string) => new Failure(message, { cause });
+  const unknownOutcome = 'The operation may or may not have been done; check the log of the service.';
+  switch (cause instanceof Error && 'code' in cause ? cause.code : undefined) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'ECONNREFUSED':
+      return failure(
+        `No Mayfly service is running with the data folder ${dataDir}. Start it with npm start, or pass the data folder of the running service with --data-dir or MAYFLY_DATA_DIR.`,
+      );
+    case 'EACCES':
+    case 'EPERM':
+      return failure(
+        `Permission denied: only root can administer the service with the data folder ${dataDir}. Use sudo, and --data-dir if sudo drops MAYFLY_DATA_DIR.`,
+      );
+    case 'ABORT_ERR':
+      return failure(
+        `The service with the data folder ${dataDir} did not respond within ${timeoutMs / 1000} seconds. ${unknownOutcome}`,
+      );
+    default: {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      return failure(
+        `The request to the service with the data folder ${dataDir} failed (${reason}). ${unknownOutcome}`,
+      );
+    }
+  }
 }

@@ -5,31 +5,30 @@ import {
   createKey,
   listKeys,
   revokeKey,
-} from '@mayfly/contract/admin/keys.ts';
+} from '@mayfly/contract/admin';
 import type { Command } from 'commander';
-import { pairs, table } from '../output/table.ts';
-import type { Surroundings } from '../surroundings.ts';
-import { addAdminCommand } from './admin-command.ts';
-import { addEmail, type EmailOptions } from './email-option.ts';
+import type { CliIo } from '../cli-io.ts';
+import { pairs, table } from '../output.ts';
+import { addAdminCommand, addEmail, type EmailOptions } from './admin-command.ts';
 
 /** `mayfly admin keys …` */
-export function addKeys(admin: Command, surroundings: Surroundings): void {
+export function addKeys(admin: Command, io: CliIo): void {
   const keys = admin
     .command('keys')
     .summary('create, list and revoke API keys')
     .description('Create, list and revoke the API keys of an account.')
     .helpCommand(false);
 
-  addAdminCommand<EmailOptions, CreatedKey>(keys, surroundings, {
+  addAdminCommand<EmailOptions, CreatedKey>(keys, io, {
     name: 'create',
-    summary: 'create one more API key; prints it, once',
+    summary: 'create an API key and print it',
     options: addEmail,
     act: (client, { email }) => client.call(createKey, { params: { email } }),
     show: ({ id, email, api_key }) =>
-      `${pairs({ Key: id, 'E-mail': email, 'API key': api_key })}The key is shown only this once: keep it.\n`,
+      `${pairs({ Key: id, 'E-mail': email, 'API key': api_key })}Save the API key now. It is not shown again.\n`,
   });
 
-  addAdminCommand<EmailOptions, AdminKeyList>(keys, surroundings, {
+  addAdminCommand<EmailOptions, AdminKeyList>(keys, io, {
     name: 'list',
     summary: 'list the API keys of an account, oldest first',
     options: addEmail,
@@ -37,17 +36,17 @@ export function addKeys(admin: Command, surroundings: Surroundings): void {
     show: showList,
   });
 
-  addAdminCommand<EmailOptions & { readonly key: string }, AdminKey>(keys, surroundings, {
+  addAdminCommand<EmailOptions & { readonly key: string }, AdminKey>(keys, io, {
     name: 'revoke',
-    summary: 'end an API key at once and for ever',
+    summary: 'revoke an API key, with immediate effect',
     options: (command) =>
-      addEmail(command).requiredOption('--key <id>', 'id of the key (key_…), or enough of its beginning'),
+      addEmail(command).requiredOption('--key <id>', 'id of the key (key_…), or the beginning of it if unambiguous'),
     act: (client, { email, key }) => client.call(revokeKey, { params: { email, key } }),
-    show: ({ id, email }) => `${id} of ${email} is revoked.\n`,
+    show: ({ id, email }) => `Key ${id} of ${email} is revoked.\n`,
   });
 }
 
 function showList({ data }: AdminKeyList): string {
   const rows = data.map((key) => [key.id, `${key.prefix}…`, key.status, key.created_at, key.revoked_at ?? '-']);
-  return table(['KEY', 'BEGINS WITH', 'STATUS', 'CREATED', 'REVOKED'], rows);
+  return table(['KEY', 'PREFIX', 'STATUS', 'CREATED', 'REVOKED'], rows);
 }

@@ -1,45 +1,52 @@
 import { z } from 'zod';
 import { textField } from '../fields.ts';
-import { emailField, usdField } from './fields.ts';
-import { adminOperation } from './operation.ts';
+import { adminOperation } from './protocol.ts';
+import { usdField } from './usd.ts';
 
 /** An account as an operator sees it. */
-export const adminAccountSchema = z.object({
+const adminAccountSchema = z.object({
   object: z.literal('account'),
   id: z.string(),
   email: z.string(),
   status: z.enum(['active', 'suspended']),
-  /** What runs now is already taken off. */
+  /** The cost of running sandboxes is already deducted. */
   balance_usd: z.number(),
   created_at: z.iso.datetime(),
 });
 
 export type AdminAccount = z.infer<typeof adminAccountSchema>;
 
-/** A new account with its first key, which is shown this once. */
-export const createdAccountSchema = adminAccountSchema.extend({ api_key_id: z.string(), api_key: z.string() });
+/** A new account with its first API key. The key is shown only here. */
+const createdAccountSchema = adminAccountSchema.extend({ api_key_id: z.string(), api_key: z.string() });
 
 export type CreatedAccount = z.infer<typeof createdAccountSchema>;
 
-/** Oldest first. */
-export const adminAccountListSchema = z.object({ object: z.literal('list'), data: z.array(adminAccountSchema) });
+/** All accounts, oldest first. */
+const adminAccountListSchema = z.object({ object: z.literal('list'), data: z.array(adminAccountSchema) });
 
 export type AdminAccountList = z.infer<typeof adminAccountListSchema>;
 
-/** Path parameters of everything that concerns one account. An address that names none is unknown, not invalid. */
+/** Path parameters of operations on one account. Not validated: a malformed address is reported as unknown. */
 export const accountParameters = z.object({ email: z.string() });
 
-export const createAccountBody = z.object({
+const emailError = 'email must be an e-mail address';
+
+const emailField = z
+  .string({ error: emailError })
+  .max(254, { error: 'email must be at most 254 characters' })
+  .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, { error: emailError });
+
+const createAccountBody = z.object({
   email: emailField,
   credit_usd: usdField('credit')
     .refine((microUsd) => microUsd >= 0, { error: 'credit must not be negative' })
     .default(0),
 });
 
-export const addCreditBody = z.object({
-  /** Negative to take credit back. */
+const addCreditBody = z.object({
+  /** A negative amount withdraws credit. */
   usd: usdField('usd').refine((microUsd) => microUsd !== 0, { error: 'usd must not be zero' }),
-  /** Kept in the ledger, for people. */
+  /** Stored with the ledger entry. */
   note: textField('note', 200).default(''),
 });
 

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { accountParameters } from './accounts.ts';
-import { adminOperation } from './operation.ts';
+import { adminOperation } from './protocol.ts';
 
-/** An API key as an operator sees it; the key itself is not kept. */
-export const adminKeySchema = z.object({
+/** An API key as an operator sees it. The key itself is not stored. */
+const adminKeySchema = z.object({
   object: z.literal('api_key'),
   id: z.string(),
   email: z.string(),
-  /** How the key begins, to recognise it by. */
+  /** The first characters of the key, to recognise it by. */
   prefix: z.string(),
   status: z.enum(['active', 'revoked']),
   created_at: z.iso.datetime(),
@@ -16,13 +16,13 @@ export const adminKeySchema = z.object({
 
 export type AdminKey = z.infer<typeof adminKeySchema>;
 
-/** A new key, which is shown this once. */
-export const createdKeySchema = adminKeySchema.extend({ api_key: z.string() });
+/** A new API key. It is shown only here. */
+const createdKeySchema = adminKeySchema.extend({ api_key: z.string() });
 
 export type CreatedKey = z.infer<typeof createdKeySchema>;
 
-/** Oldest first, revoked ones included. */
-export const adminKeyListSchema = z.object({ object: z.literal('list'), data: z.array(adminKeySchema) });
+/** All keys of an account, oldest first, including revoked ones. */
+const adminKeyListSchema = z.object({ object: z.literal('list'), data: z.array(adminKeySchema) });
 
 export type AdminKeyList = z.infer<typeof adminKeyListSchema>;
 

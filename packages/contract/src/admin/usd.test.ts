@@ -14,12 +14,12 @@ test.each([
   ['-0', 0],
   ['007', 7_000_000],
   ['1000000000', maxMicroUsd],
-])('%s USD are %d micro-dollars, to the last one', (text, microUsd) => {
+])('%s USD parse to exactly %d micro-dollars', (text, microUsd) => {
   expect(parseUsd(text)).toBe(microUsd);
 });
 
 test.each(['', ' 1', '1e3', '.5', '5.', '1,5', '$5', '0.0000001', '--1', 'NaN', '0x10', '1000000000.000001', '1\n'])(
-  '%j is no amount',
+  '%j is rejected',
   (text) => {
     expect(parseUsd(text)).toBeUndefined();
   },
@@ -32,11 +32,11 @@ test.each([
   [25_000_000, '25.00'],
   [-1_234_500, '-1.2345'],
   [maxMicroUsd, '1000000000.00'],
-])('%d micro-dollars are shown as %s', (microUsd, text) => {
+])('%d micro-dollars are formatted as %s', (microUsd, text) => {
   expect(formatUsd(microUsd)).toBe(text);
 });
 
-test('what is shown is what was meant', () => {
+test('parsing a formatted amount gives the same amount', () => {
   fc.assert(
     fc.property(fc.integer({ min: -maxMicroUsd, max: maxMicroUsd }), (microUsd) => {
       expect(parseUsd(formatUsd(microUsd))).toBe(microUsd);

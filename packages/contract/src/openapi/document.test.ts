@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
-import { errorTable, errorTypes } from '../errors/error-table.ts';
-import { defaultLimits, type Limits } from '../limits.ts';
+import { errorTable, errorTypes } from '../error-table.ts';
+import { defaultLimits, fixedLimits, type Limits } from '../limits.ts';
 import { defineOperations } from '../operations/all-operations.ts';
 import type { Operation } from '../operations/operation.ts';
 import { openApiDocument } from './document.ts';
@@ -30,7 +30,7 @@ test('is a valid OpenAPI 3.1 document', async () => {
   expect(valid).toBe(true);
 });
 
-test('every reference points to something', () => {
+test('every reference can be resolved', () => {
   for (const [, pointer = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
     const target = pointer
       .split('/')
@@ -39,7 +39,7 @@ test('every reference points to something', () => {
   }
 });
 
-test('callers reach it below the version prefix with a key', () => {
+test('the server URL ends in the version prefix and the API needs a key', () => {
   expect(document.servers).toEqual([{ url: 'https://sandboxes.example.com/v1' }]);
   expect(document.components.securitySchemes.apiKey).toMatchObject({ type: 'http', scheme: 'bearer' });
   expect(document.security).toEqual([{ apiKey: [] }]);
@@ -48,31 +48,31 @@ test('callers reach it below the version prefix with a key', () => {
 describe.each(operations)('$method $path', (operation) => {
   const { responses, ...rest } = published(operation);
 
-  test('is published with its words', () => {
+  test('is published with its id, tag and summary', () => {
     expect(rest).toMatchObject({ operationId: operation.id, tags: [operation.tag], summary: operation.summary });
     expect(document.tags.map(({ name }) => name)).toContain(operation.tag);
-    for (const place of operation.path.matchAll(/\{(\w+)\}/g)) {
-      expect(parameter(published(operation), place[1] ?? '')).toMatchObject({ in: 'path', required: true });
+    for (const match of operation.path.matchAll(/\{(\w+)\}/g)) {
+      expect(parameter(published(operation), match[1] ?? '')).toMatchObject({ in: 'path', required: true });
     }
     for (const one of rest.parameters) if ('name' in one) expect(one.description).toMatch(/\w/);
   });
 
-  test('has its answers, each explained, with the headers of every answer', () => {
+  test('describes each success response, with the common headers', () => {
     for (const status of Object.keys(operation.responses)) {
-      const answer = responses[status];
-      expect(answer).toMatchObject({ description: expect.stringMatching(/\w/) });
-      expect(Object.keys(answer !== undefined && 'headers' in answer ? answer.headers : {})).toEqual(
+      const response = responses[status];
+      expect(response).toMatchObject({ description: expect.stringMatching(/\w/) });
+      expect(Object.keys(response !== undefined && 'headers' in response ? response.headers : {})).toEqual(
         expect.arrayContaining(['X-Request-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']),
       );
     }
   });
 
   test.each([...operation.errors, 'unauthorized', 'rate_limit_exceeded', 'internal_error'] as const)(
-    'can answer %s',
+    'can return %s',
     (type) => {
       const status = errorTable[type].statuses[0];
-      const answer = responses[status] as Reference;
-      const name = answer.$ref.split('/').at(-1) ?? '';
+      const response = responses[status] as Reference;
+      const name = response.$ref.split('/').at(-1) ?? '';
       expect(document.components.responses[name]?.description).toContain(`\`${type}\``);
       expect(JSON.stringify(document.components.responses[name]?.content)).toContain(`"${type}"`);
     },
@@ -80,7 +80,7 @@ describe.each(operations)('$method $path', (operation) => {
 });
 
 describe('errors', () => {
-  test('the table has every type with its cause, category and hint', () => {
+  test('the error table lists every type with its cause, retry category and hint', () => {
     expect(document['x-error-table'].map(({ type }) => type)).toEqual(errorTypes);
     for (const { type, statuses, cause, retry, hint } of document['x-error-table']) {
       for (const text of [`\`${type}\``, statuses.join(', '), cause, hint]) {
@@ -90,7 +90,7 @@ describe('errors', () => {
     }
   });
 
-  test('Retry-After is on a 429 and on nothing else', () => {
+  test('only a 429 has Retry-After', () => {
     const responses = Object.entries(document.components.responses);
     const withHeader = responses.filter(([, { headers }]) => 'Retry-After' in headers).map(([name]) => name);
     expect(withHeader).toEqual(['429.rate_limit_exceeded', '429.rate_limit_exceeded.quota_exceeded']);
@@ -105,7 +105,7 @@ describe('fields', () => {
   const bodyOf = (name: string): Readonly<Record<string, JsonSchema>> =>
     document.components.schemas[name]?.properties ?? {};
 
-  test('optional ones may be null and say what leaving them out means', () => {
+  test('optional fields accept null and have a default', () => {
     expect(bodyOf('CreateSandboxRequest')).toMatchObject({
       size: { type: ['string', 'null'], enum: ['small', 'medium', 'large', null], default: 'small' },
       name: { type: ['string', 'null'], maxLength: 100, default: null },
@@ -115,7 +115,7 @@ describe('fields', () => {
     expect(document.paths['/sandboxes']?.post?.requestBody?.required).toBe(false);
   });
 
-  test('required ones are named', () => {
+  test('required fields are marked', () => {
     expect(bodyOf('RunCommandRequest')).toMatchObject({
       command: { type: 'string', minLength: 1, maxLength: 100_000 },
       timeout_ms: { minimum: 1000, maximum: 600_000, default: 60_000 },
@@ -126,7 +126,7 @@ describe('fields', () => {
     expect(document.paths['/sandboxes/{id}/exec']?.post?.requestBody?.required).toBe(true);
   });
 
-  test('parameters have the type they stand for', () => {
+  test('parameters have the type of their parsed value', () => {
     const list = document.paths['/sandboxes']?.get;
     expect(parameter(list, 'limit')?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
     expect(parameter(list, 'include_deleted')?.schema).toEqual({ type: 'boolean', default: false });
@@ -140,7 +140,7 @@ describe('fields', () => {
     });
   });
 
-  test('answers may gain fields, except where the fields are exact', () => {
+  test('responses allow additional fields, except DeletedSandbox', () => {
     const { DeletedSandbox, ...others } = document.components.schemas;
     expect(DeletedSandbox?.additionalProperties).toBe(false);
     expect(Object.values(others).map((schema) => schema.additionalProperties)).not.toContain(false);
@@ -148,17 +148,15 @@ describe('fields', () => {
 });
 
 describe('limits', () => {
-  test('all of them are published', () => {
-    expect(document['x-limits']).toEqual(defaultLimits);
+  test('all limits are published in x-limits', () => {
+    expect(document['x-limits']).toEqual({ ...defaultLimits, ...fixedLimits });
   });
 
   test.each([
     ['maxTimeoutMinutes', 77_001],
     ['defaultTimeoutMinutes', 77_002],
-    ['nameCharacters', 77_003],
     ['commandCharacters', 77_004],
     ['defaultCommandTimeoutMs', 77_005],
-    ['minCommandTimeoutMs', 77_006],
     ['maxCommandTimeoutMs', 77_007],
   ] as const)('%s changes the published bodies', (name, value) => {
     const { components } = withLimits({ [name]: value });
@@ -169,8 +167,6 @@ describe('limits', () => {
   test.each([
     ['maxPageSize', 77_008],
     ['defaultPageSize', 77_009],
-    ['maxUsageDays', 77_010],
-    ['idempotencyKeyCharacters', 77_011],
   ] as const)('%s changes the published parameters', (name, value) => {
     expect(JSON.stringify(withLimits({ [name]: value }).paths)).toContain(`${value}`);
   });
@@ -185,7 +181,7 @@ describe('previews', () => {
   const textFor = (previewUrl: string) =>
     openApiDocument({ limits: defaultLimits, publicUrl: 'http://127.0.0.1:8080', previewUrl }).info.description;
 
-  test('it says how to trust the root and to reach names that are not resolved', () => {
+  test('the guide explains how to trust the root certificate and how to reach names that do not resolve', () => {
     const text = textFor('https://TOKEN.localhost:8443/');
     expect(text).toContain('curl -o preview-root.crt http://127.0.0.1:8080/preview-root.crt');
     expect(text).toContain('curl --cacert preview-root.crt https://TOKEN.localhost:8443/');
@@ -193,7 +189,7 @@ describe('previews', () => {
     expect(textFor('https://TOKEN.localhost/')).toContain('--resolve TOKEN.localhost:443:127.0.0.1');
   });
 
-  test('a domain of the operator’s is resolved by everybody', () => {
+  test('a public preview domain needs no --resolve', () => {
     expect(textFor('https://TOKEN.preview.example.com/')).not.toContain('--resolve');
   });
 });

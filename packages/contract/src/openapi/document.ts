@@ -1,29 +1,25 @@
-import { errorBodySchema } from '../errors/error-body.ts';
-import { type ErrorEntry, errorTable, errorTypes } from '../errors/error-table.ts';
-import { retryCategories } from '../errors/retry-categories.ts';
+import { type ErrorEntry, errorBodySchema, errorTable, errorTypes, retryCategories } from '../error-table.ts';
+import { fixedLimits } from '../limits.ts';
 import { defineOperations } from '../operations/all-operations.ts';
 import type { Operation } from '../operations/operation.ts';
-import { ErrorResponses } from './error-responses.ts';
-import { type GuideOptions, guide } from './guide.ts';
-import { headerComponents } from './headers.ts';
-import { markdownOf } from './markdown.ts';
-import { publishOperation } from './operations.ts';
-import { parameterComponents } from './parameters.ts';
+import { type Block, type Chapter, type GuideOptions, guide } from './guide.ts';
+import { parameterComponents, publishOperation } from './publish-operation.ts';
 import { schemaPublisher } from './publish-schema.ts';
+import { ErrorResponses, headerComponents } from './responses.ts';
 import type { OpenApiDocument, OperationObject, PublishedError } from './types.ts';
 
-/** The version of the interface, which its path prefix stands for. */
-const interfaceVersion = '1.0.0';
+/** The full version behind the path prefix /v1. */
+const apiVersion = '1.0.0';
 
 const tagDescriptions: Readonly<Record<string, string>> = {
-  Sandboxes: 'Create, look at, extend and destroy sandboxes.',
+  Sandboxes: 'Create, inspect, extend and destroy sandboxes.',
   Executions: 'Run commands in a sandbox and read their results.',
   Files: 'Write, read, list and delete files in a sandbox.',
-  Ports: 'Reach servers in a sandbox from outside.',
-  Account: 'What the account has, may and used.',
+  Ports: 'Expose servers in a sandbox on public URLs.',
+  Account: 'Balance, limits and usage.',
 };
 
-/** The whole interface under these limits as an OpenAPI 3.1 document. */
+/** The OpenAPI 3.1 document of the API with the given limits. */
 export function openApiDocument(options: GuideOptions): OpenApiDocument {
   const { limits, publicUrl } = options;
   const operations: readonly Operation[] = Object.values(defineOperations(limits));
@@ -43,8 +39,8 @@ export function openApiDocument(options: GuideOptions): OpenApiDocument {
     openapi: '3.1.1',
     info: {
       title: 'Mayfly',
-      version: interfaceVersion,
-      summary: 'Disposable sandboxes: a virtual machine of your own per call.',
+      version: apiVersion,
+      summary: 'Disposable sandboxes: every sandbox is a virtual machine of its own.',
       description: markdownOf(guide(options)),
     },
     servers: [{ url: `${publicUrl}/v1` }],
@@ -62,7 +58,7 @@ export function openApiDocument(options: GuideOptions): OpenApiDocument {
     },
     'x-error-table': errorTypes.map(publishedError),
     'x-retry-categories': retryCategories,
-    'x-limits': { ...limits },
+    'x-limits': { ...limits, ...fixedLimits },
     'x-unknown-path': { responses: unknownPath },
   };
 }
@@ -74,4 +70,21 @@ function publishedError(type: (typeof errorTypes)[number]): PublishedError {
 
 function sorted<Value>(record: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
   return Object.fromEntries(Object.entries(record).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** OpenAPI descriptions are Markdown. */
+function markdownOf(chapters: readonly Chapter[]): string {
+  return chapters.map(({ title, blocks }) => [`## ${title}`, ...blocks.map(blockOf)].join('\n\n')).join('\n\n');
+}
+
+function blockOf(block: Block): string {
+  if ('text' in block) return block.text;
+  if ('code' in block) return fenced('', block.code);
+  if ('json' in block) return fenced('json', JSON.stringify(block.json, null, 2));
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(block.head), line(block.head.map(() => '---')), ...block.rows.map(line)].join('\n');
+}
+
+function fenced(language: string, code: string): string {
+  return `\`\`\`${language}\n${code}\n\`\`\``;
 }

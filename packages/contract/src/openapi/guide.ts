@@ -1,12 +1,11 @@
-import { type ErrorEntry, errorTable, errorTypes } from '../errors/error-table.ts';
-import { retryCategories } from '../errors/retry-categories.ts';
+import { type ErrorEntry, errorTable, errorTypes, retryCategories } from '../error-table.ts';
 import { type Limits, workspacePath } from '../limits.ts';
 import { commonErrors } from '../operations/operation.ts';
-import { sizeNames, sizes } from '../sizes.ts';
-import { errorExample } from './error-responses.ts';
+import { sizeNames, sizes } from '../resources/sandbox.ts';
 import { limitTable } from './limit-table.ts';
+import { errorExample } from './responses.ts';
 
-/** Something to read; backquotes mark what is typed. */
+/** A block of text, code or a table. Backquotes mark code in text and cells. */
 export type Block =
   | { readonly text: string }
   | { readonly code: string }
@@ -21,13 +20,13 @@ export interface Chapter {
 
 export interface GuideOptions {
   readonly limits: Limits;
-  /** Where callers reach the service, without a slash at the end. */
+  /** The base URL of the service, without a trailing slash. */
   readonly publicUrl: string;
-  /** What the URL of a preview looks like. */
+  /** An example preview URL. */
   readonly previewUrl: string;
 }
 
-/** What holds for all operations, in chapters. */
+/** The chapters of the reference that apply to all operations. */
 export function guide({ limits, publicUrl, previewUrl }: GuideOptions): readonly Chapter[] {
   return [
     start(publicUrl),
@@ -46,13 +45,13 @@ function start(publicUrl: string): Chapter {
     `curl -X ${method} ${publicUrl}/v1${path} \\\n  -H "Authorization: Bearer $MAYFLY_API_KEY"${body}`;
   return {
     id: 'start',
-    title: 'First steps',
+    title: 'Quick start',
     blocks: [
-      { text: 'One call gives you a virtual machine of your own; it answers once the machine takes commands.' },
+      { text: 'Create a sandbox. The call returns once it is ready to accept commands.' },
       { code: call('POST', '/sandboxes') },
-      { text: 'Run a command in it, with the `id` of the answer:' },
+      { text: 'Run a command in it, using the `id` from the response:' },
       { code: call('POST', '/sandboxes/$ID/exec', ` \\\n  -d '{"command": "uname -a"}'`) },
-      { text: 'And throw it away:' },
+      { text: 'Delete it:' },
       { code: call('DELETE', '/sandboxes/$ID') },
     ],
   };
@@ -62,10 +61,10 @@ const authentication: Chapter = {
   id: 'authentication',
   title: 'Authentication',
   blocks: [
-    { text: 'Every request carries an API key in a header:' },
+    { text: 'Send an API key with every request:' },
     { code: 'Authorization: Bearer <API_KEY>' },
     {
-      text: 'All keys of an account share its limits. What belongs to another account is reported as `not_found`, the same as what does not exist.',
+      text: 'All keys of an account share its limits. A resource of another account is reported as `not_found`, the same as a resource that does not exist.',
     },
   ],
 };
@@ -73,19 +72,19 @@ const authentication: Chapter = {
 function requests(limits: Limits): Chapter {
   return {
     id: 'requests',
-    title: 'Requests and answers',
+    title: 'Requests and responses',
     blocks: [
       {
-        text: 'Bodies are JSON, whatever the `Content-Type`. An empty body is `{}`, unknown fields are ignored, and `null` for an optional field means that it is left out. Lengths count Unicode code points. Answers may gain fields.',
+        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, unknown fields are ignored, and `null` for an optional field means that it is absent. Lengths count Unicode code points. New fields may be added to responses.',
       },
       {
-        text: 'Every answer has an `X-Request-Id`: yours if you sent one of 1 to 128 visible ASCII characters, else a fresh one. Mention it when you report a problem.',
+        text: 'Every response carries an `X-Request-Id` header: the one you sent if it has 1 to 128 visible ASCII characters, otherwise a generated one. Include it when you report a problem.',
       },
       {
-        text: `Every answer says where you stand: \`RateLimit-Limit\` (e.g. ${limits.requestsPerMinute}), \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds until the window of one minute starts anew). A 429 also has \`Retry-After\` in seconds.`,
+        text: `Every response carries \`RateLimit-Limit\` (e.g. ${limits.requestsPerMinute}), \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds until the one-minute window resets). A 429 also carries \`Retry-After\` (seconds).`,
       },
       {
-        text: 'To retry a create safely, send the same `Idempotency-Key` again: if the first one succeeded, its sandbox is returned with 200 and no second one is made. A create that failed frees its key.',
+        text: 'To retry a create safely, send the same `Idempotency-Key` again. If the first create succeeded, its sandbox is returned with 200 and no second one is created. A failed create frees its key.',
       },
     ],
   };
@@ -103,47 +102,47 @@ const sandboxes: Chapter = {
       }),
     },
     {
-      text: `Commands run as an unprivileged user in \`${workspacePath}\`, which is also where relative paths start. Outbound connections work, except SMTP (ports 25, 465 and 587) and private networks; inbound there is nothing but previews. The user may have 512 processes (at most 1024), 4096 open files (at most 8192) and files of 4 GiB (at most 8 GiB).`,
+      text: `Commands run as an unprivileged user in \`${workspacePath}\`, which is also the base of relative paths. Outbound connections are allowed, except SMTP (ports 25, 465 and 587) and private networks. No inbound port is open; servers are reached through previews. Limits per user (soft / hard): processes 512 / 1024, open files 4096 / 8192, file size 4 GiB / 8 GiB.`,
     },
     {
-      text: 'A sandbox is `provisioning`, then `running`; it ends `deleted` (by you or because it expired) or `failed`, and never runs again. `status_reason` says why. `deleting` means that its machine takes a while to go.',
+      text: 'A sandbox is `provisioning`, then `running`. It ends as `deleted` (you deleted it or it expired) or `failed`, and never runs again; `status_reason` gives the reason. `deleting` means that the teardown of its machine continues in the background.',
     },
   ],
 };
 
 function previews(publicUrl: string, previewUrl: string): Chapter {
-  const trusting = 'curl --cacert preview-root.crt';
+  const trustingCurl = 'curl --cacert preview-root.crt';
   return {
     id: 'previews',
     title: 'Previews',
     blocks: [
-      { text: 'Exposing a port gives it an https URL with an unguessable token:' },
+      { text: 'An exposed port gets an https URL that contains an unguessable token:' },
       { code: previewUrl },
       {
-        text: 'Whoever has the URL reaches the port, without a key. It stops working, and open connections are cut, when the preview is closed or the sandbox stops. HTTP/1.1, HTTP/2, WebSockets and event streams pass.',
+        text: 'Anyone who has the URL can reach the port without an API key. When the preview is closed or the sandbox stops, the URL stops working and open connections are closed. HTTP/1.1, HTTP/2, WebSockets and server-sent events are supported.',
       },
       {
-        text: 'The server in the sandbox sees `Host: localhost:PORT`, and never the token. While nothing listens on the port, a preview answers 502; one that is unknown or closed answers 404.',
+        text: 'The server in the sandbox sees `Host: localhost:PORT` and never the token. A preview returns 502 while nothing listens on the port, and 404 if it is unknown or closed.',
       },
       {
-        text: `Unless the operator brought a certificate of their own, previews are signed by an authority of this service. Its root is \`preview-root.crt\` here (no key is needed; 404 means that there is nothing to trust) and \`preview-authority/root.crt\` in the data folder. It can vouch for nothing but previews. Let the client trust it:`,
+        text: `Unless the operator configured a certificate, the certificates of previews are issued by a private certificate authority of this service. Its root certificate is served at \`/preview-root.crt\` (no API key needed; 404 means that you need not install one) and stored as \`preview-authority/root.crt\` in the data folder. It is valid only for preview names. To make a client trust it:`,
       },
-      { code: `curl -o preview-root.crt ${publicUrl}/preview-root.crt\n${trusting} ${previewUrl}` },
+      { code: `curl -o preview-root.crt ${publicUrl}/preview-root.crt\n${trustingCurl} ${previewUrl}` },
       {
-        text: 'Browsers: add it to the authorities of the system or the browser. Node: `NODE_EXTRA_CA_CERTS=preview-root.crt`. Python: `SSL_CERT_FILE=preview-root.crt`, or `REQUESTS_CA_BUNDLE` for requests (both replace the usual authorities). `docs/previews.md` of the project has the steps for each.',
+        text: 'Browsers: add it to the trusted authorities of the system or the browser. Node.js: `NODE_EXTRA_CA_CERTS=preview-root.crt`. Python: `SSL_CERT_FILE=preview-root.crt`, or `REQUESTS_CA_BUNDLE` for requests (both replace the default authorities). The steps for each are in `docs/previews.md` of the project.',
       },
-      ...unresolved(previewUrl, trusting),
+      ...localhostHint(previewUrl, trustingCurl),
     ],
   };
 }
 
-/** Names under localhost are looked up by browsers and recent curl themselves, but not by every client. */
-function unresolved(previewUrl: string, trusting: string): readonly Block[] {
+/** Browsers and recent versions of curl resolve names under localhost themselves; other clients may not. */
+function localhostHint(previewUrl: string, trustingCurl: string): readonly Block[] {
   const [, name, port = '443'] = /^https:\/\/([^/:]+\.localhost)(?::(\d+))?\//.exec(previewUrl) ?? [];
   if (name === undefined) return [];
   return [
-    { text: 'For a client that does not resolve names under `localhost`, name the address:' },
-    { code: `${trusting} --resolve ${name}:${port}:127.0.0.1 ${previewUrl}` },
+    { text: 'If a client does not resolve names under `localhost`, give it the address:' },
+    { code: `${trustingCurl} --resolve ${name}:${port}:127.0.0.1 ${previewUrl}` },
   ];
 }
 
@@ -152,11 +151,11 @@ const errors: Chapter = {
   title: 'Errors',
   blocks: [
     {
-      text: 'Every error has the same body. Branch on `error.type`, which is stable; `error.message` is for people and may change. A message about an invalid request names every failing rule, joined by `;`.',
+      text: 'Every error has the same body. Branch on `error.type`, which is stable; the wording of `error.message` may change. The message of an `invalid_request` lists every failing rule, joined by `;`.',
     },
     { json: errorExample('not_found', 404) },
     {
-      text: `Every call can answer ${commonErrors.map((type) => `\`${type}\``).join(', ')}; the others stand with their operations.`,
+      text: `Every operation can return ${commonErrors.map((type) => `\`${type}\``).join(', ')}; the other types are listed with their operations.`,
     },
     {
       head: ['status', 'error.type', 'cause', 'retry', 'what to do'],
@@ -173,7 +172,7 @@ const retries: Chapter = {
   title: 'Retrying',
   blocks: [
     {
-      head: ['category', 'what it asks of a client'],
+      head: ['category', 'what the client should do'],
       rows: Object.entries(retryCategories).map(([category, strategy]) => [`\`${category}\``, strategy]),
     },
   ],
@@ -184,10 +183,10 @@ function limitsChapter(limits: Limits): Chapter {
     id: 'limits',
     title: 'Limits',
     blocks: [
-      { text: 'An operator may set some of these differently for your account.' },
+      { text: 'The operator can change some of these limits for a single account.' },
       {
-        head: ['limit', 'value', 'beyond it'],
-        rows: limitTable(limits).map(({ limit, value, beyond }) => [limit, value, beyond]),
+        head: ['limit', 'value', 'effect when exceeded'],
+        rows: limitTable(limits).map(({ limit, value, effect }) => [limit, value, effect]),
       },
     ],
   };

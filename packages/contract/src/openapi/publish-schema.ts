@@ -3,13 +3,13 @@ import type { JsonSchema } from './types.ts';
 
 type Draft = z.core.JSONSchema.BaseSchema;
 
-/** Turns schemas of the contract into schemas of the document; those with an id become components. */
+/** Converts zod schemas to JSON Schema. Schemas with an id become components. */
 export interface SchemaPublisher {
-  /** As a caller sends it. */
+  /** The schema of what a caller sends. */
   request(schema: z.ZodType): JsonSchema;
-  /** As the service answers it. */
+  /** The schema of what the service returns. */
   response(schema: z.ZodType): JsonSchema;
-  /** The components so far, by name. */
+  /** Components collected so far, by name. */
   readonly components: Record<string, JsonSchema>;
 }
 
@@ -31,14 +31,14 @@ export function schemaPublisher(): SchemaPublisher {
   };
 }
 
-/** Finishes what zod made of one schema, its inner schemas being finished. */
+/** Post-processes the JSON Schema of one node. Zod calls it for inner schemas first. */
 function publishNode({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: Draft }): void {
-  const { published, default: missing, examples } = z.globalRegistry.get(zodSchema) ?? {};
+  const { published, default: defaultValue, examples } = z.globalRegistry.get(zodSchema) ?? {};
   if (published !== undefined) {
     replace(jsonSchema, { ...(published as Draft), ...annotationsOf(jsonSchema) });
   }
-  // Of a transformed field zod leaves these out.
-  if (missing !== undefined) jsonSchema.default = missing;
+  // Zod drops these for transformed fields.
+  if (defaultValue !== undefined) jsonSchema.default = defaultValue;
   if (examples !== undefined) jsonSchema.examples = examples as never;
   foldNull(jsonSchema);
   dropNoise(jsonSchema);
@@ -55,7 +55,7 @@ function replace(target: Draft, source: Draft): void {
   Object.assign(target, source);
 }
 
-/** Writes "this or null" as one schema with two types. */
+/** Rewrites `anyOf: [X, null]` as X with the type `[…, 'null']`. */
 function foldNull(schema: Draft): void {
   const [inner, none] = schema.anyOf ?? [];
   const foldable = schema.anyOf?.length === 2 && none?.type === 'null' && typeof inner?.type === 'string';
@@ -65,7 +65,7 @@ function foldNull(schema: Draft): void {
   replace(schema, { ...inner, type: [inner.type, 'null'] as never, ...values, ...own });
 }
 
-/** Bounds that only say "an exact integer", and the pattern beside a format that says it all. */
+/** Drops the safe-integer bounds, and the pattern that zod adds to a date-time format. */
 function dropNoise(schema: Draft): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
@@ -75,4 +75,34 @@ function dropNoise(schema: Draft): void {
 
 function withComponentRefs(schema: Draft): JsonSchema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema;
+}
+
+/** Builds a valid value from the examples in a schema. */
+export function exampleOf(schema: JsonSchema, components: Readonly<Record<string, JsonSchema>>): unknown {
+  const of = (part: JsonSchema): unknown => exampleOf(part, components);
+  if (schema.$ref !== undefined) return of(components[schema.$ref.split('/').at(-1) ?? ''] ?? {});
+  if (schema.examples !== undefined) return schema.examples[0];
+  if (schema.const !== undefined) return schema.const;
+  if (schema.default !== undefined) return schema.default;
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (schema.anyOf?.[0] !== undefined) return of(schema.anyOf[0]);
+  if (schema.items !== undefined) return [of(schema.items)];
+  if (schema.properties !== undefined) {
+    return Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, of(property)]));
+  }
+  return plainExample(schema);
+}
+
+function plainExample({ type, minimum, format }: JsonSchema): unknown {
+  switch (Array.isArray(type) ? type[0] : type) {
+    case 'integer':
+    case 'number':
+      return minimum ?? 0;
+    case 'boolean':
+      return false;
+    case 'object':
+      return {};
+    default:
+      return format === 'date-time' ? '2026-01-02T03:04:05.678Z' : 'text';
+  }
 }

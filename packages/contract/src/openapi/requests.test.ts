@@ -41,32 +41,32 @@ describe.each(withBody)('the body of $id', (operation) => {
     { requiredKeys: [] },
   );
 
-  test('is published as it is read', () => {
-    // JSON Schema cannot say that a path stays in its folder or that base64 is whole.
+  test('is published as it is validated', () => {
+    // JSON Schema cannot express that a path stays in /workspace or that base64 is complete.
     const isExact = operation.id !== 'writeFile';
     fc.assert(
       fc.property(bodies, (body) => {
         const sent: unknown = JSON.parse(JSON.stringify(body));
-        const isRead = operation.body?.safeParse(sent).success;
-        if (isExact || isRead === true) expect(accepts(sent)).toBe(isRead);
+        const isValid = operation.body?.safeParse(sent).success;
+        if (isExact || isValid === true) expect(accepts(sent)).toBe(isValid);
       }),
       { numRuns: 300 },
     );
   });
 
-  test('has the published defaults and a right example', () => {
+  test('has the published defaults and a valid example', () => {
     expect(operation.body?.safeParse(example).success).toBe(true);
     const { required = [], properties = {} } = schema;
     const least = Object.fromEntries(required.map((name) => [name, properties[name]?.examples?.[0]]));
     const read = operation.body?.parse(least) as Record<string, unknown>;
     for (const [name, field] of Object.entries(properties)) {
-      // Null leaves it to the account.
+      // Null means that the default depends on the account.
       if (!required.includes(name) && read[name] !== null) expect(read[name]).toEqual(field.default);
     }
   });
 });
 
-test('parameters that may be left out have the published defaults', () => {
+test('optional parameters have the published defaults', () => {
   for (const { path, method, query } of operations) {
     if (query === undefined) continue;
     const parameters = (document.paths[path]?.[method.toLowerCase()]?.parameters ?? []).filter(
@@ -74,6 +74,7 @@ test('parameters that may be left out have the published defaults', () => {
     );
     const least = parameters.filter(({ required }) => required).map(({ name, example }) => [name, example]);
     const read = query.parse(Object.fromEntries(least)) as Record<string, unknown>;
-    for (const { name, schema, required } of parameters) if (!required) expect(read[name]).toEqual(schema.default);
+    const optional = parameters.filter(({ required }) => !required);
+    expect(optional.map(({ name }) => read[name])).toEqual(optional.map(({ schema }) => schema.default));
   }
 });

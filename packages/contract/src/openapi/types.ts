@@ -1,4 +1,4 @@
-/** The keywords of JSON Schema that the reference uses. */
+/** The JSON Schema keywords that the document uses. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -22,7 +22,7 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[];
 }
 
-/** Points to a part of the document, e.g. `#/components/headers/RetryAfter`. */
+/** A reference within the document, e.g. `#/components/headers/RetryAfter`. */
 export interface Reference {
   readonly $ref: string;
 }
@@ -48,7 +48,7 @@ export interface MediaTypeObject {
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 }
 
-/** What a body or an answer is written in: always JSON. */
+/** All bodies are JSON. */
 export interface JsonContent {
   readonly 'application/json': MediaTypeObject;
 }
@@ -64,7 +64,7 @@ export interface ResponseObject {
   readonly content: JsonContent;
 }
 
-/** By status; errors are references to the components. */
+/** Responses by status. Errors are references to components. */
 export type Responses = Readonly<Record<string, ResponseObject | Reference>>;
 
 export interface OperationObject {
@@ -77,7 +77,7 @@ export interface OperationObject {
   readonly responses: Responses;
 }
 
-/** By method in lower case. */
+/** Operations by method, in lower case. */
 type PathItem = Readonly<Record<string, OperationObject>>;
 
 interface Components {
@@ -88,7 +88,7 @@ interface Components {
   readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** One row of the error table as it is published. */
+/** One row of the published error table. */
 export interface PublishedError {
   readonly type: string;
   readonly statuses: readonly number[];
@@ -97,7 +97,7 @@ export interface PublishedError {
   readonly hint: string;
 }
 
-/** An OpenAPI 3.1 document as this interface publishes it. */
+/** The OpenAPI 3.1 document of this API. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>>;
@@ -106,12 +106,12 @@ export interface OpenApiDocument {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: Components;
-  /** Every error type there is. */
+  /** Every error type. */
   readonly 'x-error-table': readonly PublishedError[];
-  /** What each retry category asks of a client. */
+  /** What a client should do, per retry category. */
   readonly 'x-retry-categories': Readonly<Record<string, string>>;
   /** The limits in force, with the unit in the name. */
   readonly 'x-limits': Readonly<Record<string, number>>;
-  /** What a path or method that is none of these answers. */
+  /** The responses to an unknown path or method. */
   readonly 'x-unknown-path': { readonly responses: Responses };
 }

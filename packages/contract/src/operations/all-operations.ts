@@ -1,14 +1,11 @@
 import type { Limits } from '../limits.ts';
 import { getAccount, getUsage } from './account.ts';
-import { createSandbox } from './create-sandbox.ts';
+import { getExecution, listExecutions, runCommand } from './executions.ts';
 import { deleteFile, readFile, writeFile } from './files.ts';
-import { listExecutions } from './list-executions.ts';
-import { listSandboxes } from './list-sandboxes.ts';
-import { deleteSandbox, extendSandbox, getSandbox } from './one-sandbox.ts';
 import { closePort, exposePort, listPorts } from './ports.ts';
-import { getExecution, runCommand } from './run-command.ts';
+import { createSandbox, deleteSandbox, extendSandbox, getSandbox, listSandboxes } from './sandboxes.ts';
 
-/** Every operation of the interface under these limits, in the order of the reference. */
+/** Every API operation with the given limits, in the order of the reference. */
 export function defineOperations(limits: Limits) {
   return {
     createSandbox: createSandbox(limits),
@@ -25,7 +22,7 @@ export function defineOperations(limits: Limits) {
     exposePort,
     listPorts,
     closePort,
-    getUsage: getUsage(limits),
+    getUsage,
     getAccount,
   } as const;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
-import { describeFailedRules } from '../errors/failed-rules.ts';
+import { describeFailedRules } from '../error-table.ts';
 import { defaultLimits } from '../limits.ts';
 import { defineOperations } from './all-operations.ts';
-import { resolveFilePath } from './file-path.ts';
+import { resolveFilePath } from './files.ts';
 
 const { writeFile, readFile, deleteFile } = defineOperations(defaultLimits);
 
@@ -27,7 +27,7 @@ describe('a path', () => {
     ['-rf', '/workspace/-rf'],
     ['..a/...', '/workspace/..a/...'],
     ['~/a', '/workspace/~/a'],
-  ])('%s is %s', (path, absolute) => {
+  ])('%s resolves to %s', (path, absolute) => {
     expect(resolveFilePath(path)).toBe(absolute);
   });
 
@@ -45,23 +45,23 @@ describe('a path', () => {
     ['x'.repeat(4_097), 'path must be at most 4096 characters'],
     [['a', 'b'], 'path must be a string'],
     [undefined, 'path must be a string'],
-  ])('%j is refused: %s', (path, rule) => {
+  ])('%j is rejected: %s', (path, rule) => {
     expect(rulesOf(deleteFile.query, { path })).toBe(rule);
     expect(rulesOf(writeFile.body, { path, content: '' })).toBe(rule);
   });
 
-  test('has 4096 code points at most', () => {
+  test('may have up to 4096 code points', () => {
     expect(rulesOf(deleteFile.query, { path: '🦋'.repeat(4_096) })).toBe('');
   });
 });
 
 describe('write', () => {
-  test('is text unless it says otherwise', () => {
+  test('defaults to utf8', () => {
     const file = { path: 'a', content: 'x' };
     expect(writeFile.body.parse({ ...file, encoding: null, mode: 7 })).toEqual({ ...file, encoding: 'utf8' });
   });
 
-  test('names every failing rule', () => {
+  test('lists every failing rule', () => {
     expect(rulesOf(writeFile.body, { path: '../x', content: 'a', encoding: 'base64' })).toBe(
       'path must not lead out of /workspace; content must be base64 with padding and without white space',
     );
@@ -79,7 +79,7 @@ describe('write', () => {
   });
 
   test.each(['Q', 'QQ', 'QQ=', 'QQ===', '====', '=', 'QUJD\n', 'QU JD', '-_-_', 'QQ==QQ==', 'QÜ=='])(
-    '%j is not',
+    '%j is not base64',
     (content) => {
       expect(rulesOf(writeFile.body, { path: 'a', content, encoding: 'base64' })).toContain('base64');
     },
@@ -87,18 +87,18 @@ describe('write', () => {
 });
 
 describe('read', () => {
-  test('is of /workspace unless it says otherwise', () => {
+  test('defaults to /workspace', () => {
     expect(readFile.query.parse({})).toEqual({ path: '/workspace', list: false });
   });
 
-  test('names every failing rule', () => {
+  test('lists every failing rule', () => {
     expect(rulesOf(readFile.query, { path: '', encoding: 'hex', list: '1' })).toBe(
       'path must not be empty; encoding must be one of utf8, base64; list must be true or false',
     );
   });
 });
 
-test('delete takes away no directory unless it says so', () => {
+test('delete is not recursive by default', () => {
   expect(deleteFile.query.parse({ path: 'a' })).toEqual({ path: 'a', recursive: false });
   expect(rulesOf(deleteFile.query, { recursive: 'yes' })).toBe(
     'path must be a string; recursive must be true or false',

@@ -1,28 +1,58 @@
 import { z } from 'zod';
-import { byteWords } from '../byte-words.ts';
-import { booleanParameter, fieldOr, optionalBody, parameterOr } from '../fields.ts';
-import { type Limits, workspacePath } from '../limits.ts';
+import { booleanParameter, fieldOr, fitsCodePoints, optionalBody, parameterOr, withoutNul } from '../fields.ts';
+import { formatBytes, type Limits, workspacePath } from '../limits.ts';
 import { deletedFileSchema, directorySchema, fileEncodings, fileSchema, writtenFileSchema } from '../resources/file.ts';
-import { filePath, resolveFilePath } from './file-path.ts';
-import { sandboxParameters } from './id-parameters.ts';
-import { operation } from './operation.ts';
+import { operation, sandboxParameters } from './operation.ts';
+
+/** PATH_MAX of Linux. It counts bytes, so a path within this many characters can still be too long. */
+const maxPathCharacters = 4_096;
+
+/**
+ * Resolves a path to an absolute one without `.`, `..` and repeated slashes. A relative path starts in /workspace; the result is
+ * undefined if it leads out of it.
+ */
+export function resolveFilePath(path: string): string | undefined {
+  const isAbsolute = path.startsWith('/');
+  const names: string[] = [];
+  for (const name of path.split('/')) {
+    if (name === '' || name === '.') continue;
+    if (name !== '..') names.push(name);
+    else if (names.length > 0) names.pop();
+    else if (!isAbsolute) return undefined;
+  }
+  if (isAbsolute) return `/${names.join('/')}`;
+  return [workspacePath, ...names].join('/');
+}
+
+/** A path as the caller sent it. */
+const filePath = withoutNul('path', z.string({ error: 'path must be a string' }))
+  .refine((path) => path !== '', { error: 'path must not be empty', abort: true })
+  .refine((path) => fitsCodePoints(path, maxPathCharacters), {
+    error: `path must be at most ${maxPathCharacters} characters`,
+    abort: true,
+  })
+  .refine((path) => path.isWellFormed(), { error: 'path must be valid Unicode' })
+  .refine((path) => resolveFilePath(path) !== undefined, { error: `path must not lead out of ${workspacePath}` })
+  .meta({ minLength: 1, maxLength: maxPathCharacters, examples: ['notes.txt'] });
 
 const encoding = z.enum(fileEncodings, { error: `encoding must be one of ${fileEncodings.join(', ')}` });
 
-/** Whether a text is base64 of the usual alphabet, with its padding and nothing else. */
+/** Accepts the standard alphabet with padding, without white space. */
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
 const writeFileBody = optionalBody({
-  path: filePath.describe(`A relative path is in \`${workspacePath}\`. Missing parent directories are made.`),
+  path: filePath.describe(
+    `A relative path resolves inside \`${workspacePath}\`. Missing parent directories are created.`,
+  ),
   content: z
     .string({ error: 'content must be a string' })
     .meta({ description: 'Transferred verbatim.', examples: ['hello\n'] }),
-  encoding: fieldOr(encoding, 'utf8').describe('How `content` is to be read; `base64` for binary files.'),
+  encoding: fieldOr(encoding, 'utf8').describe('The encoding of `content`. Use `base64` for binary files.'),
 }).refine((body) => body.encoding !== 'base64' || typeof body.content !== 'string' || isBase64(body.content), {
   error: 'content must be base64 with padding and without white space',
-  // Beside failing rules of single fields, too.
+  // Without this, zod skips the rule when a single field has already failed.
   when: ({ value }) => typeof value === 'object' && value !== null,
 });
 
@@ -34,12 +64,12 @@ export function writeFile(limits: Limits) {
     path: '/sandboxes/{id}/files',
     tag: 'Files',
     summary: 'Write a file',
-    description: `Up to ${byteWords(limits.fileBytes)}. The file is written beside and renamed, so a write that fails leaves the old one as it was. Symbolic links are followed; the mode of a file that exists is kept.`,
+    description: `Up to ${formatBytes(limits.fileBytes)}. The file is replaced atomically: a failed write leaves the previous file unchanged. Symbolic links are followed, and an existing file keeps its mode.`,
     params: sandboxParameters,
     body: writeFileBody,
     bodySize: 'file',
     responses: { 201: writtenFileSchema },
-    outcomes: { 201: 'The file is written.' },
+    outcomes: { 201: 'The file was written.' },
     errors: [
       'invalid_request',
       'write_failed',
@@ -59,17 +89,17 @@ export function readFile(limits: Limits) {
     path: '/sandboxes/{id}/files',
     tag: 'Files',
     summary: 'Read a file or list a directory',
-    description: `A file of up to ${byteWords(limits.fileBytes)} comes with its content, a directory as a listing sorted by name.`,
+    description: `Returns a file of up to ${formatBytes(limits.fileBytes)} with its content, or a directory as a listing sorted by name.`,
     params: sandboxParameters,
     query: z.object({
-      path: parameterOr(filePath, workspacePath).describe(`A relative path is in \`${workspacePath}\`.`),
+      path: parameterOr(filePath, workspacePath).describe(`A relative path resolves inside \`${workspacePath}\`.`),
       encoding: encoding
         .optional()
-        .describe('How the content comes. Without it: `utf8` when the bytes are UTF-8, else `base64`.'),
-      list: parameterOr(booleanParameter('list'), false).describe('Whether it must be a directory.'),
+        .describe('The encoding of the returned content. The default is `utf8` if the bytes are UTF-8, else `base64`.'),
+      list: parameterOr(booleanParameter('list'), false).describe('If true, the path must be a directory.'),
     }),
     responses: { 200: z.union([fileSchema, directorySchema]) },
-    outcomes: { 200: 'The file with its content, or the listing of the directory.' },
+    outcomes: { 200: 'The file with its content, or the directory listing.' },
     errors: [
       'invalid_request',
       'read_failed',
@@ -91,18 +121,18 @@ export const deleteFile = operation({
   path: '/sandboxes/{id}/files',
   tag: 'Files',
   summary: 'Delete a file or directory',
-  description: `A symbolic link is removed itself. Neither \`/\` nor \`${workspacePath}\` can be deleted.`,
+  description: `A symbolic link is deleted itself, not its target. \`/\` and \`${workspacePath}\` cannot be deleted.`,
   params: sandboxParameters,
   query: z.object({
     path: filePath
       .refine((path) => !undeletable.has(resolveFilePath(path)), {
         error: `path must not be / or ${workspacePath} itself`,
       })
-      .describe(`A relative path is in \`${workspacePath}\`.`),
+      .describe(`A relative path resolves inside \`${workspacePath}\`.`),
     recursive: parameterOr(booleanParameter('recursive'), false).describe('Must be true to delete a directory.'),
   }),
   responses: { 200: deletedFileSchema },
-  outcomes: { 200: 'It is gone.' },
+  outcomes: { 200: 'The file or directory was deleted.' },
   errors: ['invalid_request', 'write_failed', 'not_found', 'sandbox_not_running', 'execution_failed'],
 });
 

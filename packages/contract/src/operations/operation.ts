@@ -1,13 +1,14 @@
-import type { z } from 'zod';
-import type { ErrorType } from '../errors/error-table.ts';
+import { z } from 'zod';
+import type { ErrorType } from '../error-table.ts';
+import { executionId, sandboxId } from '../fields.ts';
 
-/** One call of the interface: what it takes, what it answers, how it can fail. */
+/** One API operation: its request, its responses and its errors. */
 export interface Operation {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the version prefix, with parameters in braces. */
   readonly path: string;
-  /** The part of the reference it belongs to. */
+  /** The section of the reference. */
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
@@ -15,19 +16,19 @@ export interface Operation {
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
   readonly body?: z.ZodType;
-  /** How large its body may be: the general limit or that of the file routes. */
+  /** Which body size limit applies: the general one or that of the file routes. */
   readonly bodySize?: 'general' | 'file';
-  /** The body of each status that is no error. */
+  /** The body of each success status. */
   readonly responses: Readonly<Record<number, z.ZodType>>;
-  /** What each of these statuses means. */
+  /** The description of each success status. */
   readonly outcomes: Readonly<Record<number, string>>;
-  /** What the Location header of a 201 names, where there is one. */
+  /** The description of the Location header of a 201, if it has one. */
   readonly location?: string;
-  /** Besides the errors that every operation has. */
+  /** In addition to `commonErrors`. */
   readonly errors: readonly ErrorType[];
 }
 
-/** The errors that every operation can answer. */
+/** The errors that every operation can return. */
 export const commonErrors = [
   'unauthorized',
   'invalid_api_key',
@@ -37,7 +38,13 @@ export const commonErrors = [
   'internal_error',
 ] as const satisfies readonly ErrorType[];
 
-/** Keeps the exact types of an operation's schemas. */
+/** Preserves the exact types of an operation's schemas. */
 export function operation<const Op extends Operation>(definition: Op): Op {
   return definition;
 }
+
+// Ids in paths are not validated: an id of any form that names nothing gives 404, not 400.
+
+export const sandboxParameters = z.object({ id: sandboxId.describe('The sandbox id.') });
+
+export const executionParameters = z.object({ id: executionId.describe('The execution id.') });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
-import { describeFailedRules } from '../errors/failed-rules.ts';
+import { describeFailedRules } from '../error-table.ts';
 import { defaultLimits } from '../limits.ts';
 import { defineOperations } from './all-operations.ts';
 
@@ -16,13 +16,13 @@ function rulesOf(schema: z.ZodType, input: unknown): string {
 
 describe('create', () => {
   test.each([[undefined], [null], [{}], [{ size: null, name: null, timeout_minutes: null }], [{ colour: 'blue' }]])(
-    '%j gives the defaults',
+    '%j results in the defaults',
     (body) => {
       expect(createSandboxBody.parse(body)).toEqual({ size: 'small', name: null, timeout_minutes: null });
     },
   );
 
-  test('names every failing rule', () => {
+  test('lists every failing rule', () => {
     expect(rulesOf(createSandboxBody, { size: 'tiny', name: 'x'.repeat(101), timeout_minutes: 0 })).toBe(
       'size must be one of small, medium, large; name must be at most 100 characters; timeout_minutes must be an integer from 1 to 1440',
     );
@@ -33,11 +33,11 @@ describe('create', () => {
     expect(rulesOf(createSandboxBody, { name: '🦋'.repeat(101) })).toContain('100 characters');
   });
 
-  test.each([1441, 1.5, '15', true, Number.NaN, -1, 1e300])('refuses timeout_minutes %j', (timeout_minutes) => {
+  test.each([1441, 1.5, '15', true, Number.NaN, -1, 1e300])('rejects timeout_minutes %j', (timeout_minutes) => {
     expect(rulesOf(createSandboxBody, { timeout_minutes })).toBe('timeout_minutes must be an integer from 1 to 1440');
   });
 
-  test.each([[[]], ['text'], [1], [true]])('refuses a body of %j', (body) => {
+  test.each([[[]], ['text'], [1], [true]])('rejects a body of %j', (body) => {
     expect(rulesOf(createSandboxBody, body)).toBe('the body must be a JSON object');
   });
 
@@ -49,15 +49,15 @@ describe('create', () => {
 });
 
 describe('list', () => {
-  test('defaults', () => {
+  test('has defaults', () => {
     expect(listSandboxesQuery.parse({})).toEqual({ limit: 20, include_deleted: false });
   });
 
-  test.each(['0', '101', 'ten', '', '1.5', '1e1', ['1', '2']])('refuses limit %j', (limit) => {
+  test.each(['0', '101', 'ten', '', '1.5', '1e1', ['1', '2']])('rejects limit %j', (limit) => {
     expect(rulesOf(listSandboxesQuery, { limit })).toBe('limit must be an integer from 1 to 100');
   });
 
-  test('reads a cursor with milliseconds and refuses what is no date-time', () => {
+  test('parses a cursor with milliseconds and rejects anything but a date-time', () => {
     const parsed = listSandboxesQuery.parse({ starting_after: '2026-01-02T03:04:05.678Z', include_deleted: 'true' });
     expect(parsed).toEqual({
       limit: 20,
@@ -71,7 +71,7 @@ describe('list', () => {
 });
 
 describe('exec', () => {
-  test('defaults', () => {
+  test('has defaults', () => {
     expect(runCommandBody.parse({ command: 'ls', env: null, cwd: null, timeout_ms: null })).toEqual({
       command: 'ls',
       timeout_ms: 60_000,
@@ -89,7 +89,7 @@ describe('exec', () => {
     expect(rulesOf(runCommandBody, { command: '🦋'.repeat(100_000) })).toBe('');
   });
 
-  test('names every bad variable and every other failing rule', () => {
+  test('lists every invalid variable and every other failing rule', () => {
     expect(rulesOf(runCommandBody, { command: '', timeout_ms: 999, env: { '1A': 1, GOOD: 'x', B: null } })).toBe(
       [
         'command must be a string of 1 to 100000 characters',
@@ -102,7 +102,7 @@ describe('exec', () => {
     expect(rulesOf(runCommandBody, { command: 'ls', env: [] })).toBe('env must be an object of strings');
   });
 
-  test('NUL is refused everywhere', () => {
+  test('NUL is rejected everywhere', () => {
     expect(rulesOf(runCommandBody, { command: 'a\0b', cwd: '/\0', env: { A: '\0' } })).toBe(
       'command must not contain NUL characters; cwd must not contain NUL characters; env value of "A" must not contain NUL characters',
     );

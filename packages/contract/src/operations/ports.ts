@@ -1,7 +1,6 @@
 import { integerField, integerParameter, optionalBody } from '../fields.ts';
 import { closedPortSchema, maxPort, portListSchema, portSchema } from '../resources/port.ts';
-import { sandboxParameters } from './id-parameters.ts';
-import { operation } from './operation.ts';
+import { operation, sandboxParameters } from './operation.ts';
 
 /** POST /sandboxes/{id}/ports */
 export const exposePort = operation({
@@ -11,7 +10,7 @@ export const exposePort = operation({
   tag: 'Ports',
   summary: 'Expose a port',
   description:
-    'Gives a port in the sandbox a public https URL. A second request for the same port returns the same URL. The server in the sandbox may listen on localhost only. The URL stops working when the sandbox stops.',
+    'Exposes a port of the sandbox on a public https URL. A second request for the same port returns the same URL. The server in the sandbox may listen on localhost only. The URL stops working when the sandbox stops.',
   params: sandboxParameters,
   body: optionalBody({
     port: integerField('port', 1, maxPort).meta({
@@ -20,7 +19,7 @@ export const exposePort = operation({
     }),
   }),
   responses: { 201: portSchema },
-  outcomes: { 201: 'The preview, open.' },
+  outcomes: { 201: 'The open preview.' },
   errors: ['invalid_request', 'not_found'],
 });
 
@@ -31,7 +30,7 @@ export const listPorts = operation({
   path: '/sandboxes/{id}/ports',
   tag: 'Ports',
   summary: 'List open previews',
-  description: 'Oldest first; empty when the sandbox does not run.',
+  description: 'Oldest first. Empty unless the sandbox is running.',
   params: sandboxParameters,
   responses: { 200: portListSchema },
   outcomes: { 200: 'The open previews.' },
@@ -45,7 +44,7 @@ export const closePort = operation({
   path: '/sandboxes/{id}/ports/{port}',
   tag: 'Ports',
   summary: 'Close a preview',
-  description: 'The URL stops working at once; the server in the sandbox keeps running.',
+  description: 'The URL stops working immediately. The server in the sandbox keeps running.',
   params: sandboxParameters.extend({
     port: integerParameter('port', 1, maxPort)
       .describe('The exposed port.')

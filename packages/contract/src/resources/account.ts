@@ -1,30 +1,61 @@
 import { z } from 'zod';
-import { sizeNames } from '../sizes.ts';
-import { accountId } from './ids.ts';
+import { accountId } from '../fields.ts';
+import { sizeNames } from './sandbox.ts';
 
-/** The account behind the key. */
 export const accountSchema = z
   .object({
     object: z.literal('account'),
     id: accountId,
-    email: z.string().meta({ description: 'Its e-mail address.', examples: ['ada@example.com'] }),
-    balance_usd: z
-      .number()
-      .meta({ description: 'The balance now; what runs now is already taken off.', examples: [98.75] }),
+    email: z.string().meta({ description: 'The e-mail address of the account.', examples: ['ada@example.com'] }),
+    balance_usd: z.number().meta({
+      description: 'The current balance, with the cost of running sandboxes already deducted.',
+      examples: [98.75],
+    }),
     limits: z
       .object({
         concurrent_sandboxes: z
           .int()
-          .meta({ description: 'Sandboxes provisioning or running at once.', examples: [20] }),
-        max_timeout_minutes: z
-          .int()
-          .meta({ description: 'The longest lifetime of a sandbox, extensions included.', examples: [1440] }),
+          .meta({ description: 'The maximum number of sandboxes that are provisioning or running.', examples: [20] }),
+        max_timeout_minutes: z.int().meta({
+          description: 'The maximum lifetime of a sandbox in minutes, including extensions.',
+          examples: [1440],
+        }),
       })
       .describe('The limits of this account.'),
     pricing_usd_per_hour: z
       .record(z.enum(sizeNames), z.number())
-      .meta({ description: 'The price of each size.', examples: [{ small: 0.05, medium: 0.1, large: 0.2 }] }),
+      .meta({ description: 'The price per hour of each size.', examples: [{ small: 0.05, medium: 0.1, large: 0.2 }] }),
   })
-  .meta({ id: 'Account', description: 'The account behind the key.' });
+  .meta({ id: 'Account', description: 'The account that the API key belongs to.' });
 
 export type Account = z.infer<typeof accountSchema>;
+
+export const usageSchema = z
+  .object({
+    object: z.literal('usage'),
+    period_days: z
+      .int()
+      .min(1)
+      .meta({ description: 'The length of the period in days.', examples: [30] }),
+    balance_usd: z.number().meta({
+      description:
+        'The current balance, regardless of the period, with the cost of running sandboxes already deducted.',
+      examples: [98.75],
+    }),
+    spent_usd: z
+      .number()
+      .min(0)
+      .meta({ description: 'Spending in the period.', examples: [1.25] }),
+    added_usd: z.number().meta({ description: 'Credit added in the period.', examples: [100] }),
+    sandboxes_created: z
+      .int()
+      .min(0)
+      .meta({ description: 'Sandboxes created in the period.', examples: [31] }),
+    runtime_minutes: z
+      .int()
+      .min(0)
+      .meta({ description: 'Total runtime of sandboxes in the period, in minutes.', examples: [1500] }),
+  })
+  .meta({ id: 'Usage', description: 'Usage of an account over a period.' });
+
+export type Usage = z.infer<typeof usageSchema>;

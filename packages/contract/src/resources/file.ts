@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { sandboxId } from './ids.ts';
+import { sandboxId } from '../fields.ts';
 
-/** How the bytes of a file travel in JSON: as text, or as base64 with padding and without line breaks. */
+/** How file content is encoded in JSON: as text, or as base64 with padding and without line breaks. */
 export const fileEncodings = ['utf8', 'base64'] as const;
 
 export type FileEncoding = (typeof fileEncodings)[number];
@@ -10,22 +10,20 @@ const absolutePath = z
   .string()
   .meta({ description: 'The absolute path in the sandbox.', examples: ['/workspace/notes.txt'] });
 
-/** A file that was written. */
 export const writtenFileSchema = z
   .object({
     object: z.literal('file'),
-    sandbox_id: sandboxId.describe('Where it was written.'),
+    sandbox_id: sandboxId.describe('The sandbox that the file is in.'),
     path: absolutePath,
     bytes: z
       .int()
       .min(0)
-      .meta({ description: 'How large the file is on disk.', examples: [6] }),
+      .meta({ description: 'The size of the file on disk.', examples: [6] }),
   })
-  .meta({ id: 'WrittenFile', description: 'A file that was written.' });
+  .meta({ id: 'WrittenFile', description: 'The result of writing a file.' });
 
 export type WrittenFile = z.infer<typeof writtenFileSchema>;
 
-/** A file with what is in it. */
 export const fileSchema = z
   .object({
     object: z.literal('file'),
@@ -33,48 +31,45 @@ export const fileSchema = z
     bytes: z
       .int()
       .min(0)
-      .meta({ description: 'How large the file is.', examples: [6] }),
-    encoding: z.enum(fileEncodings).describe('How `content` is to be read.'),
-    content: z.string().meta({ description: 'What is in it.', examples: ['hello\n'] }),
+      .meta({ description: 'The size of the file.', examples: [6] }),
+    encoding: z.enum(fileEncodings).describe('The encoding of `content`.'),
+    content: z.string().meta({ description: 'The content of the file.', examples: ['hello\n'] }),
   })
-  .meta({ id: 'File', description: 'A file with what is in it.' });
+  .meta({ id: 'File', description: 'A file with its content.' });
 
 export type File = z.infer<typeof fileSchema>;
 
-/** One name in a directory. */
 const directoryEntrySchema = z
   .object({
-    name: z.string().meta({ description: 'What is no UTF-8 in it is replaced by U+FFFD.', examples: ['notes.txt'] }),
-    type: z.enum(['file', 'dir', 'symlink']).describe('Devices, sockets and pipes show as `file`.'),
+    name: z.string().meta({ description: 'Bytes that are not UTF-8 are replaced by U+FFFD.', examples: ['notes.txt'] }),
+    type: z.enum(['file', 'dir', 'symlink']).describe('Devices, sockets and pipes are reported as `file`.'),
     size_bytes: z
       .int()
       .min(0)
       .nullable()
-      .meta({ description: 'Null for everything but regular files.', examples: [6] }),
+      .meta({ description: 'Null for anything but a regular file.', examples: [6] }),
   })
-  .meta({ id: 'DirectoryEntry', description: 'One name in a directory.' });
+  .meta({ id: 'DirectoryEntry', description: 'One entry of a directory.' });
 
 export type DirectoryEntry = z.infer<typeof directoryEntrySchema>;
 
-/** What is in a directory, sorted by name. */
 export const directorySchema = z
   .object({
     object: z.literal('list'),
     path: z.string().meta({ description: 'The absolute path in the sandbox.', examples: ['/workspace'] }),
     entries: z.array(directoryEntrySchema).describe('Sorted by name.'),
   })
-  .meta({ id: 'DirectoryListing', description: 'What is in a directory.' });
+  .meta({ id: 'DirectoryListing', description: 'The entries of a directory.' });
 
 export type Directory = z.infer<typeof directorySchema>;
 
-/** What deleting a file or directory answers. */
 export const deletedFileSchema = z
   .object({
     object: z.literal('file'),
-    sandbox_id: sandboxId.describe('Where it was.'),
+    sandbox_id: sandboxId.describe('The sandbox that the file was in.'),
     path: absolutePath,
     deleted: z.literal(true),
   })
-  .meta({ id: 'DeletedFile', description: 'A file or directory that is gone.' });
+  .meta({ id: 'DeletedFile', description: 'A deleted file or directory.' });
 
 export type DeletedFile = z.infer<typeof deletedFileSchema>;

@@ -1,9 +1,25 @@
 import { z } from 'zod';
-import { sizeNames } from '../sizes.ts';
-import { sandboxId } from './ids.ts';
-import { timestamp } from './timestamp.ts';
+import { listEnvelope, sandboxId, timestamp } from '../fields.ts';
 
-/** The states of a sandbox. Commands run only while `running`; it never comes back to it. */
+/** The sandbox sizes, smallest first. */
+export const sizeNames = ['small', 'medium', 'large'] as const;
+
+export type SizeName = (typeof sizeNames)[number];
+
+/** The resources that commands in a sandbox of this size see. */
+export interface SizeResources {
+  readonly vcpu: number;
+  readonly memoryGb: number;
+  readonly diskGb: number;
+}
+
+export const sizes: Readonly<Record<SizeName, SizeResources>> = {
+  small: { vcpu: 2, memoryGb: 4, diskGb: 40 },
+  medium: { vcpu: 4, memoryGb: 8, diskGb: 80 },
+  large: { vcpu: 8, memoryGb: 16, diskGb: 160 },
+};
+
+/** Commands run only while `running`. A sandbox never returns to `running` once it has left it. */
 export const sandboxStatuses = ['provisioning', 'running', 'deleting', 'deleted', 'failed'] as const;
 
 export type SandboxStatus = (typeof sandboxStatuses)[number];
@@ -23,26 +39,26 @@ const resourcesSchema = z
       .min(1)
       .meta({ description: 'Disk in GB.', examples: [40] }),
   })
-  .describe('What the machine has, by its size.');
+  .describe('The resources of the machine, determined by its size.');
 
-/** A sandbox as the interface shows it. */
 export const sandboxSchema = z
   .object({
     object: z.literal('sandbox'),
     id: sandboxId,
     name: z
       .string()
-      .meta({ description: 'The label given at creation.', examples: ['nightly build'] })
+      .meta({ description: 'The label that was given at creation.', examples: ['nightly build'] })
       .nullable(),
     status: z.enum(sandboxStatuses).meta({
-      description: 'Commands run only while it is `running`, and it never comes back to that.',
+      description: 'Commands run only while `running`. A sandbox never returns to `running` once it has left it.',
       examples: ['running'],
     }),
     status_reason: z
       .string()
       .nullable()
       .meta({
-        description: 'Why it is in its status, e.g. `expired` or `machine_died: …`; null while all is well.',
+        description:
+          'The reason for the status, e.g. `expired` or `machine_died: …`. Null while the sandbox is healthy.',
         examples: [null],
       }),
     size: z.enum(sizeNames),
@@ -50,45 +66,35 @@ export const sandboxSchema = z
     timeout_minutes: z
       .int()
       .min(1)
-      .meta({ description: 'The lifetime in minutes, extensions included.', examples: [15] }),
-    created_at: timestamp('When it was asked for.', '2026-01-02T03:04:05.123Z'),
-    ready_at: timestamp('Since when it takes commands.', '2026-01-02T03:04:05.678Z').nullable(),
-    expires_at: timestamp('When it is destroyed by itself.', '2026-01-02T03:19:05.678Z').nullable(),
+      .meta({ description: 'The lifetime in minutes, including extensions.', examples: [15] }),
+    created_at: timestamp('When the sandbox was requested.', '2026-01-02T03:04:05.123Z'),
+    ready_at: timestamp('When the sandbox became ready to accept commands.', '2026-01-02T03:04:05.678Z').nullable(),
+    expires_at: timestamp('When the sandbox expires and is destroyed.', '2026-01-02T03:19:05.678Z').nullable(),
     deleted_at: z.iso
       .datetime()
       .nullable()
-      .meta({ description: 'Since when it is gone.', examples: [null] }),
+      .meta({ description: 'When the sandbox was deleted.', examples: [null] }),
   })
   .meta({ id: 'Sandbox', description: 'A disposable virtual machine.' });
 
 export type Sandbox = z.infer<typeof sandboxSchema>;
 
-/** What a delete that finished at once answers; exactly these fields. */
+/** The response to a delete that finished synchronously: exactly these fields. */
 export const deletedSandboxSchema = z
   .strictObject({
     object: z.literal('sandbox'),
     id: sandboxId,
     status: z.literal('deleted'),
-    deleted_at: timestamp('When it was destroyed.', '2026-01-02T03:10:00.000Z'),
+    deleted_at: timestamp('When the sandbox was deleted.', '2026-01-02T03:10:00.000Z'),
   })
-  .meta({ id: 'DeletedSandbox', description: 'A sandbox that is gone.' });
+  .meta({ id: 'DeletedSandbox', description: 'A deleted sandbox.' });
 
 export type DeletedSandbox = z.infer<typeof deletedSandboxSchema>;
 
 /** One page of sandboxes, newest first. */
-export const sandboxListSchema = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(sandboxSchema).describe('Newest first.'),
-    has_more: z.boolean().meta({ description: 'Whether there is another page.', examples: [false] }),
-    next_cursor: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Pass it as `starting_after` for the next page; null on the last one.',
-        examples: [null],
-      }),
-  })
-  .meta({ id: 'SandboxList', description: 'One page of sandboxes.' });
+export const sandboxListSchema = listEnvelope(sandboxSchema).meta({
+  id: 'SandboxList',
+  description: 'One page of sandboxes.',
+});
 
 export type SandboxList = z.infer<typeof sandboxListSchema>;

@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { randomIds } from '../core/ids/random-ids.ts';
-import { systemClock } from '../core/ports/clock.ts';
+import { noMetrics } from '../core/ports/metrics.ts';
+import { systemClock } from '../core/ports/runtime.ts';
 import type { Store } from '../core/ports/store/store.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { buildAdmin } from './build-admin.ts';
@@ -13,7 +14,7 @@ let store: Store;
 let app: FastifyInstance;
 beforeEach(async () => {
   store = await openSqliteStore(':memory:');
-  app = buildAdmin({ store, log, clock: systemClock, ids: randomIds, limits: defaultLimits }, log);
+  app = buildAdmin({ store, log, metrics: noMetrics, clock: systemClock, ids: randomIds, limits: defaultLimits }, log);
   await call('POST', '/accounts', { email: 'ada@example.com', credit_usd: '0.1' });
 });
 afterEach(async () => {
@@ -27,7 +28,7 @@ async function call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, pa
   return { status: response.statusCode, body: response.json<Record<string, unknown>>() };
 }
 
-test('amounts are read to the last digit', async () => {
+test('amounts keep every digit', async () => {
   expect((await call('GET', '/accounts/ada%40example.com')).body).toMatchObject({ balance_usd: 0.1, status: 'active' });
   const credited = await call('POST', '/accounts/ada%40example.com/credit', { usd: '0.2' });
   expect(credited.body).toMatchObject({ balance_usd: 0.3 });
@@ -51,13 +52,13 @@ test.each([
   ['POST', '/accounts', '{', 'JSON'],
   ['POST', '/accounts', { email: `${'x'.repeat(20_000)}@y` }, 'too large'],
   ['GET', '/accounts/%E0%A4%A', undefined, 'is not a valid url component'],
-] as const)('%s %s with %j is refused', async (method, url, body, message) => {
+] as const)('%s %s with %j is rejected', async (method, url, body, message) => {
   const answer = await call(method, url, body);
   expect(answer).toMatchObject({ status: 400, body: { error: { type: 'invalid_request' } } });
   expect(JSON.stringify(answer.body)).toContain(message);
 });
 
-test('every refusal has its status', async () => {
+test('each error has its status', async () => {
   const statusOf = async (...request: Parameters<typeof call>) => (await call(...request)).status;
   expect(await statusOf('POST', '/accounts', { email: 'ADA@example.com' })).toBe(409);
   expect(await statusOf('GET', '/accounts/no%40body')).toBe(404);
@@ -65,17 +66,17 @@ test('every refusal has its status', async () => {
   expect((await call('GET', '/somewhere')).body).toMatchObject({ error: { type: 'not_found' } });
 });
 
-test('an e-mail address with every awkward character is reached', async () => {
+test('an e-mail address may contain any character', async () => {
   const email = `a/b?c#d%e'"\\+{}@ä.example`;
   await call('POST', '/accounts', { email });
   expect((await call('GET', `/accounts/${encodeURIComponent(email)}`)).body).toMatchObject({ email });
 });
 
-test('a failure inside says nothing about the inside', async () => {
+test('an internal failure reveals no details', async () => {
   await store.close();
   expect(await call('GET', '/accounts')).toEqual({
     status: 500,
-    body: { error: { type: 'internal_error', message: 'the service failed; its log has the reason' } },
+    body: { error: { type: 'internal_error', message: "The service failed. See the service's log for the reason." } },
   });
   store = await openSqliteStore(':memory:');
 });

@@ -1,15 +1,19 @@
-import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
-import type { AccountsContext } from '../core/accounts/accounts-context.ts';
-import { AccountRefusal } from '../core/accounts/refusal.ts';
-import { accountRoutes } from './accounts.ts';
-import { sendAdminError } from './errors.ts';
-import { keyRoutes } from './keys.ts';
-import { limitRoutes } from './limits.ts';
+import { type AdminErrorBody, type AdminErrorType, adminErrorTable } from '@mayfly/contract/admin';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
+import { AccountError, type AccountsContext } from '../core/accounts/find-account.ts';
+import { addAdminRoutes } from './admin-routes.ts';
 
-/** How many connections are open at once at most; one more is closed at once. */
+/** Connections beyond this number are closed immediately. */
 const maxConnections = 32;
 
-/** The administrative interface. It authenticates nobody: whoever reaches it may do everything. Listens to nothing by itself. */
+/** The admin API. It does not authenticate: whoever can open its socket may do everything. Does not listen. */
 export function buildAdmin(core: AccountsContext, log: FastifyBaseLogger): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: log,
@@ -24,14 +28,28 @@ export function buildAdmin(core: AccountsContext, log: FastifyBaseLogger): Fasti
   });
   app.server.maxConnections = maxConnections;
   app.setErrorHandler(sendAdminError);
-  app.setNotFoundHandler((request) => {
-    throw new AccountRefusal(
-      'not_found',
-      `this service has no ${request.method} ${request.url}; is it of another version?`,
-    );
+  app.setNotFoundHandler(({ method, url }) => {
+    const advice = 'Use the mayfly command of the same version as the service.';
+    throw new AccountError('not_found', `This service does not support ${method} ${url}. ${advice}`);
   });
-  accountRoutes(app, core);
-  limitRoutes(app, core);
-  keyRoutes(app, core);
+  addAdminRoutes(app, core);
   return app;
+}
+
+function sendAdminError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const described = describeError(error);
+  if (described.type === 'internal_error') request.log.error({ err: error }, 'admin_request_failed');
+  const body: AdminErrorBody = { error: described };
+  return reply.code(adminErrorTable[described.type]).send(body);
+}
+
+function describeError(error: unknown): { readonly type: AdminErrorType; readonly message: string } {
+  if (error instanceof AccountError) return { type: error.type, message: error.message };
+  if (isClientError(error)) return { type: 'invalid_request', message: error.message };
+  return { type: 'internal_error', message: "The service failed. See the service's log for the reason." };
+}
+
+function isClientError(error: unknown): error is Error {
+  if (!(error instanceof Error) || !('statusCode' in error)) return false;
+  return Number(error.statusCode) >= 400 && Number(error.statusCode) < 500;
 }

@@ -8,7 +8,8 @@ import { defaultLimits } from '@mayfly/contract';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { randomIds } from '../core/ids/random-ids.ts';
-import { systemClock } from '../core/ports/clock.ts';
+import { noMetrics } from '../core/ports/metrics.ts';
+import { systemClock } from '../core/ports/runtime.ts';
 import type { Store } from '../core/ports/store/store.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { startAdmin } from './start-admin.ts';
@@ -26,7 +27,11 @@ afterEach(async () => {
 });
 
 const start = (dataDir = folder) =>
-  startAdmin({ core: { store, log, clock: systemClock, ids: randomIds, limits: defaultLimits }, dataDir, log });
+  startAdmin({
+    core: { store, log, metrics: noMetrics, clock: systemClock, ids: randomIds, limits: defaultLimits },
+    dataDir,
+    log,
+  });
 
 const get = (socketPath: string) =>
   new Promise<string>((resolve, reject) => {
@@ -35,7 +40,7 @@ const get = (socketPath: string) =>
       .end();
   });
 
-test('the socket is its owner’s alone, and nothing else is left in the folder, neither while it serves nor after', async () => {
+test('only the owner can open the socket, and the folder holds nothing else, neither while it is served nor afterwards', async () => {
   const admin = await start();
   const socket = join(folder, 'admin.sock');
   expect(statSync(socket).mode & 0o777).toBe(0o600);
@@ -46,7 +51,7 @@ test('the socket is its owner’s alone, and nothing else is left in the folder,
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('what a killed service left is replaced', async () => {
+test('the socket of a killed service is replaced', async () => {
   const socket = join(folder, 'admin.sock');
   const killed = createServer().listen(join(folder, 'other'));
   await new Promise((resolve) => killed.once('listening', resolve));
@@ -60,7 +65,7 @@ test('what a killed service left is replaced', async () => {
   await admin[Symbol.asyncDispose]();
 });
 
-test('a data folder may have a path longer than the kernel takes for a socket', async () => {
+test('the path of the data folder may be longer than the kernel allows for a socket', async () => {
   const deep = join(folder, 'd'.repeat(120), 'e'.repeat(120));
   mkdirSync(deep, { recursive: true });
   const admin = await start(deep);
@@ -69,7 +74,7 @@ test('a data folder may have a path longer than the kernel takes for a socket', 
   expect(readdirSync(deep)).toEqual([]);
 });
 
-test('a folder that takes no socket is told, and nothing is left of the try', async () => {
+test('a socket that cannot be created is an error, and nothing is left behind', async () => {
   mkdirSync(join(folder, 'admin.sock', 'in-the-way'), { recursive: true });
   await expect(start()).rejects.toThrow('EISDIR: illegal operation on a directory, rename');
   expect(readdirSync(folder)).toEqual(['admin.sock']);

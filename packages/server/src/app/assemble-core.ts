@@ -1,27 +1,25 @@
-import { availableParallelism } from 'node:os';
+import { readFileSync, statfsSync } from 'node:fs';
+import { availableParallelism, freemem } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
 import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
-import { endUnowned } from '../core/machines/end-unowned.ts';
+import { Launcher } from '../core/machines/launcher.ts';
 import { MachineRegistry } from '../core/machines/registry.ts';
 import { Teardowns } from '../core/machines/teardowns.ts';
-import { measuredStore } from '../core/metrics/measured-store.ts';
 import { makePooledMachine } from '../core/pool/make-machine.ts';
 import { Pool } from '../core/pool/pool.ts';
-import { RestoreGate } from '../core/pool/restore-gate.ts';
-import { type Clock, systemClock } from '../core/ports/clock.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { type Metrics, noMetrics } from '../core/ports/metrics.ts';
+import { type Clock, type HostProbe, systemClock } from '../core/ports/runtime.ts';
 import type { Store } from '../core/ports/store/store.ts';
-import { PreviewTraffic } from '../core/previews/traffic.ts';
-import { Creations } from '../core/sandboxes/creations.ts';
+import { PreviewTraffic } from '../core/previews/preview-traffic.ts';
+import { CreatesInFlight } from '../core/sandboxes/creates-in-flight.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { Config } from './config.ts';
-import { probeHost } from './host-probe.ts';
 
 export interface CoreParts {
   readonly config: Pick<Config, 'dataDir' | 'limits' | 'prices' | 'maxMachines' | 'pool' | 'headroom'>;
@@ -29,52 +27,62 @@ export interface CoreParts {
   readonly driver: MachineDriver;
   readonly connector: GuestConnector;
   readonly log: FastifyBaseLogger;
-  /** Nothing is counted when absent. */
+  /** Whether new sandboxes are accepted: false while the service starts and stops. */
+  readonly isAccepting: () => boolean;
+  /** Nothing is measured when absent. */
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
   readonly deadlines?: Partial<Deadlines> | undefined;
 }
 
-/** The rules and everything they need. Starts nothing. */
-export function assembleCore(parts: CoreParts, accepting: () => boolean): Core {
-  const { config, driver, connector, log, metrics = noMetrics } = parts;
+/** Builds the core out of its adapters and settings. Starts nothing. */
+export function assembleCore(parts: CoreParts): Core {
+  const { config, driver, connector, log, isAccepting, metrics = noMetrics, clock = systemClock } = parts;
   const { limits, prices, maxMachines = Number.POSITIVE_INFINITY, headroom } = config;
   const deadlines = { ...defaultDeadlines, ...parts.deadlines };
-  const clock = parts.clock ?? systemClock;
+  const background = new BackgroundTasks();
   const machines = new MachineRegistry(connector, deadlines.attachMs);
-  const host = probeHost(config.dataDir);
-  const capacity = new Capacity({ maxMachines, headroom, host, existing: () => machines.ids(), metrics });
-  const core: Core = {
-    store: withCachedKeys(measuredStore(parts.store, metrics), clock),
-    driver,
-    connector,
-    machines,
-    creations: new Creations(),
-    background: new BackgroundTasks(),
+  const createsInFlight = new CreatesInFlight(background);
+  const capacity = new Capacity({
+    maxMachines,
+    headroom,
+    host: probeHost(config.dataDir),
+    isAccepting,
+    existing: () => machines.sandboxIds(),
+    admitted: () => createsInFlight.admitted(),
+    metrics,
+  });
+  const concurrency = Math.max(availableParallelism(), 2);
+  const launcher = new Launcher({ driver, metrics, concurrency, deadlineMs: deadlines.launchMs });
+  const teardowns = new Teardowns({ background, log, metrics });
+  const pool = new Pool({
+    targets: config.pool,
+    make: (size, signal) => makePooledMachine({ launcher, machines, teardowns, ids: randomIds }, size, signal),
+    destroy: (live) => teardowns.destroyOrphan(live),
+    hasRoom: (pooledMachines, size) => capacity.hasRoomInPool(pooledMachines, size),
+    log,
+    metrics,
+  });
+  return {
+    store: withCachedKeys(parts.store, clock),
     clock,
     ids: randomIds,
     log,
     metrics,
-    deadlines,
     limits,
     prices,
-    windows: new RateWindows(limits, clock),
+    deadlines,
+    machines,
+    launcher,
+    pool,
+    teardowns,
     capacity,
-    restores: new RestoreGate(Math.max(availableParallelism(), 2)),
-    pool: new Pool({
-      targets: config.pool,
-      make: (size, signal) => makePooledMachine(core, size, signal),
-      end: (live) => endUnowned(core, live),
-      hasRoom: (idle, size) => capacity.hasRoomBeside(idle, size),
-      log,
-      metrics,
-    }),
-    teardowns: new Teardowns(() => metrics.teardownRetried()),
+    createsInFlight,
+    executionsInFlight: new Set(),
     previewTraffic: new PreviewTraffic(),
-    executing: new Set(),
-    accepting,
+    windows: new RateWindows(limits, clock),
+    background,
   };
-  return core;
 }
 
 function withCachedKeys(store: Store, clock: Clock): Store {
@@ -89,4 +97,21 @@ function withCachedKeys(store: Store, clock: Clock): Store {
     owner,
     close: () => store.close(),
   };
+}
+
+const memAvailable = /^MemAvailable:\s+(\d+) kB$/m;
+
+/** Measures this host: its memory, and the disk that holds the folder. */
+function probeHost(folder: string): HostProbe {
+  return {
+    stats: () => {
+      const { bavail, bsize } = statfsSync(folder);
+      return { memoryAvailableBytes: memoryAvailableBytes(), diskFreeBytes: bavail * bsize };
+    },
+  };
+}
+
+function memoryAvailableBytes(): number {
+  const kibibytes = memAvailable.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];
+  return kibibytes === undefined ? freemem() : Number(kibibytes) * 1024;
 }

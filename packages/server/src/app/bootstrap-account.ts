@@ -1,4 +1,4 @@
-import { hashApiKey, newApiKey, prefixOfApiKey } from '../core/accounts/api-key.ts';
+import { mintKey } from '../core/accounts/api-keys.ts';
 import type { Core } from '../core/context.ts';
 import type { Config } from './config.ts';
 
@@ -6,25 +6,26 @@ type BootstrapSettings = Pick<Config, 'bootstrapEmail' | 'bootstrapApiKey' | 'bo
 
 export interface FirstAccount {
   readonly email: string;
-  /** To be shown once; undefined when the operator chose it. */
+  /** Shown once; undefined if the operator set the key. */
   readonly generatedKey: string | undefined;
 }
 
-/** On the very first start: makes the first account and its key. Gives undefined once there is an account. */
+/** Creates the first account and its key on the very first start. Returns undefined once there is an account. */
 export async function bootstrapAccount(core: Core, settings: BootstrapSettings): Promise<FirstAccount | undefined> {
-  const key = settings.bootstrapApiKey ?? newApiKey();
+  const { apiKey, key } = mintKey(core, settings.bootstrapApiKey);
   const account = {
     id: core.ids.next('acct'),
     email: settings.bootstrapEmail,
     openingCreditMicroUsd: settings.bootstrapCreditMicroUsd,
     createdAtMs: core.clock.nowMs(),
-    key: { id: core.ids.next('key'), hash: hashApiKey(key), prefix: prefixOfApiKey(key) },
+    key,
   };
   if (await core.store.accounts.createFirst(account)) {
-    core.log.info({ account_id: account.id, key_id: account.key.id }, 'first_account_created');
-    return { email: account.email, generatedKey: settings.bootstrapApiKey === undefined ? key : undefined };
+    core.metrics.credited(account.openingCreditMicroUsd);
+    core.log.info({ account_id: account.id, key_id: key.id }, 'first_account_created');
+    return { email: account.email, generatedKey: settings.bootstrapApiKey === undefined ? apiKey : undefined };
   }
-  if (settings.bootstrapApiKey !== undefined && !(await core.store.accounts.findByKeyHash(account.key.hash))) {
+  if (settings.bootstrapApiKey !== undefined && !(await core.store.accounts.findByKeyHash(key.hash))) {
     core.log.warn({ setting: 'MAYFLY_BOOTSTRAP_API_KEY' }, 'setting_ignored_after_first_start');
   }
   return undefined;

@@ -35,7 +35,7 @@ test('everything has a default', () => {
   });
 });
 
-test('settings are read, and an empty one is none', () => {
+test('settings are read, and an empty one counts as missing', () => {
   const config = readConfig({
     MAYFLY_PORT: '0',
     MAYFLY_HOST: '',
@@ -46,7 +46,7 @@ test('settings are read, and an empty one is none', () => {
   expect(config.publicUrl).toBe('https://m.example');
 });
 
-test('the settings of previews', () => {
+test('preview settings are read', () => {
   const config = readConfig({
     MAYFLY_PREVIEW_DOMAIN: 'Preview.Example.com',
     MAYFLY_PREVIEW_PORT: '0',
@@ -63,12 +63,12 @@ test.each(['0', '65536', 'https'])('MAYFLY_PREVIEW_PUBLIC_PORT %s is refused', (
   expect(() => readConfig({ MAYFLY_PREVIEW_PUBLIC_PORT: port })).toThrow(/MAYFLY_PREVIEW_PUBLIC_PORT: must be a whole/);
 });
 
-test('a certificate without its key is refused, and the other way round', () => {
+test('a certificate without its key is refused, and a key without its certificate', () => {
   expect(() => readConfig({ MAYFLY_TLS_CERT: 'tls.crt' })).toThrow(
-    /MAYFLY_TLS_KEY: must be given together with MAYFLY_TLS_CERT/,
+    /MAYFLY_TLS_KEY: must be set together with MAYFLY_TLS_CERT/,
   );
   expect(() => readConfig({ MAYFLY_TLS_KEY: 'tls.key', MAYFLY_TLS_CERT: '' })).toThrow(
-    /MAYFLY_TLS_CERT: must be given together with MAYFLY_TLS_KEY/,
+    /MAYFLY_TLS_CERT: must be set together with MAYFLY_TLS_KEY/,
   );
 });
 
@@ -82,7 +82,7 @@ test('the key is not printed', () => {
   expect(JSON.stringify(printableConfig(config))).not.toContain('secret_secret');
 });
 
-test('nor is the password of the database', () => {
+test('the database password is not printed', () => {
   const config = readConfig({ MAYFLY_DATABASE_URL: 'postgres://mayfly:hunter2@db.internal/mayfly' });
   expect(config.databaseUrl).toContain('hunter2');
   expect(JSON.stringify(printableConfig(config))).not.toContain('hunter2');
@@ -93,10 +93,10 @@ test('every limit has a setting', () => {
   expect(limits).toEqual({ ...defaultLimits, requestsPerMinute: 1000, apiKeys: 3 });
 });
 
-test('limits that contradict each other are refused', () => {
+test('contradicting limits are refused', () => {
   const env = { MAYFLY_LIMIT_MAX_TIMEOUT_MINUTES: '10', MAYFLY_LIMIT_FILE_BYTES: '0' };
   expect(() => readConfig({ ...env, MAYFLY_LIMIT_FILE_BYTES: '' })).toThrow(
-    /MAYFLY_LIMIT_DEFAULT_TIMEOUT_MINUTES \(15\) is above MAYFLY_LIMIT_MAX_TIMEOUT_MINUTES \(10\)/,
+    /MAYFLY_LIMIT_DEFAULT_TIMEOUT_MINUTES \(15\) must not exceed MAYFLY_LIMIT_MAX_TIMEOUT_MINUTES \(10\)/,
   );
   expect(() => readConfig(env)).toThrow(/MAYFLY_LIMIT_FILE_BYTES: must be a whole number/);
 });
@@ -109,6 +109,6 @@ test.each([
   expect(readConfig({ MAYFLY_TRUST_PROXY: text }).trustProxy).toBe(value);
 });
 
-test('a proxy that is no address is refused', () => {
+test('a proxy that is not an address is refused', () => {
   expect(() => readConfig({ MAYFLY_TRUST_PROXY: 'proxy.internal' })).toThrow(/MAYFLY_TRUST_PROXY/);
 });

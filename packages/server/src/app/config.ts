@@ -1,68 +1,54 @@
-import type { Limits, SizeName } from '@mayfly/contract';
+import { defaultLimits, type Limits, operatorLimitKeys, type SizeName } from '@mayfly/contract';
+import { defaultDataDir } from '@mayfly/contract/admin';
 import { z } from 'zod';
-import type { HeadroomRules } from '../core/admission/headroom.ts';
+import { defaultHeadroom, type HeadroomRules } from '../core/admission/capacity.ts';
 import type { PoolTargets } from '../core/pool/pool.ts';
-import {
-  apiKey,
-  databaseUrl,
-  domain,
-  email,
-  flag,
-  localPath,
-  microUsd,
-  port,
-  publicPort,
-  publicUrl,
-  setting,
-  trustProxy,
-  wholeNumber,
-} from './config/fields.ts';
-import { limitProblems, limitSettings, limitsFrom } from './config/limit-settings.ts';
-import { poolSetting } from './config/pool-setting.ts';
-import { type TlsFiles, tlsFilesFrom, tlsFilesProblems } from './config/tls-files.ts';
+import * as field from './setting-fields.ts';
+import { setting, wholeNumber } from './setting-fields.ts';
 import { StartError } from './start-error.ts';
 
 const mebibyte = 1_048_576;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+/** Default of MAYFLY_CACHE_DIR. */
+export const defaultCacheDir = '/var/cache/mayfly';
+
 const environment = z.object({
   MAYFLY_HOST: setting(z.string(), '127.0.0.1'),
-  MAYFLY_PORT: setting(port, 8080),
-  MAYFLY_PUBLIC_URL: setting(publicUrl, undefined),
-  MAYFLY_DATA_DIR: setting(localPath, '/var/lib/mayfly'),
-  MAYFLY_CACHE_DIR: setting(localPath, '/var/cache/mayfly'),
-  MAYFLY_DATABASE_URL: setting(databaseUrl, undefined),
-  MAYFLY_PREVIEW_DOMAIN: setting(domain, 'localhost'),
-  MAYFLY_PREVIEW_PORT: setting(port, 8443),
-  MAYFLY_PREVIEW_PUBLIC_PORT: setting(publicPort, undefined),
-  MAYFLY_TLS_CERT: setting(localPath, undefined),
-  MAYFLY_TLS_KEY: setting(localPath, undefined),
-  MAYFLY_BOOTSTRAP_EMAIL: setting(email, 'admin@localhost'),
-  MAYFLY_BOOTSTRAP_API_KEY: setting(apiKey, undefined),
-  MAYFLY_BOOTSTRAP_CREDIT_USD: setting(microUsd, 100_000_000),
-  MAYFLY_POOL: setting(poolSetting, { small: 1 }),
-  MAYFLY_MEMORY_OVERCOMMIT: setting(wholeNumber(1, 1_000), 8),
-  MAYFLY_MEMORY_RESERVE_MB: setting(wholeNumber(0, 10_000_000), 1_024),
-  MAYFLY_DISK_OVERCOMMIT: setting(wholeNumber(1, 1_000), 40),
-  MAYFLY_DISK_RESERVE_MB: setting(wholeNumber(0, 100_000_000), 2_048),
+  MAYFLY_PORT: setting(field.port, 8080),
+  MAYFLY_PUBLIC_URL: setting(field.publicUrl, undefined),
+  MAYFLY_DATA_DIR: setting(field.localPath, defaultDataDir),
+  MAYFLY_CACHE_DIR: setting(field.localPath, defaultCacheDir),
+  MAYFLY_DATABASE_URL: setting(field.databaseUrl, undefined),
+  MAYFLY_PREVIEW_DOMAIN: setting(field.domain, 'localhost'),
+  MAYFLY_PREVIEW_PORT: setting(field.port, 8443),
+  MAYFLY_PREVIEW_PUBLIC_PORT: setting(field.publicPort, undefined),
+  MAYFLY_TLS_CERT: setting(field.localPath, undefined),
+  MAYFLY_TLS_KEY: setting(field.localPath, undefined),
+  MAYFLY_BOOTSTRAP_EMAIL: setting(field.email, 'admin@localhost'),
+  MAYFLY_BOOTSTRAP_API_KEY: setting(field.apiKey, undefined),
+  MAYFLY_BOOTSTRAP_CREDIT_USD: setting(field.microUsd, 100_000_000),
+  MAYFLY_POOL: setting(field.pool, { small: 1 }),
+  MAYFLY_MEMORY_OVERCOMMIT: setting(wholeNumber(1, 1_000), defaultHeadroom.memoryOvercommit),
+  MAYFLY_MEMORY_RESERVE_MB: setting(wholeNumber(0, 10_000_000), defaultHeadroom.memoryReserveBytes / mebibyte),
+  MAYFLY_DISK_OVERCOMMIT: setting(wholeNumber(1, 1_000), defaultHeadroom.diskOvercommit),
+  MAYFLY_DISK_RESERVE_MB: setting(wholeNumber(0, 100_000_000), defaultHeadroom.diskReserveBytes / mebibyte),
   MAYFLY_RETENTION_DAYS: setting(wholeNumber(1, 36_500), 30),
   MAYFLY_MAX_MACHINES: setting(wholeNumber(1, 1_000_000), undefined),
-  MAYFLY_PRICE_SMALL: setting(microUsd, 50_000),
-  MAYFLY_PRICE_MEDIUM: setting(microUsd, 100_000),
-  MAYFLY_PRICE_LARGE: setting(microUsd, 200_000),
-  MAYFLY_TRUST_PROXY: setting(trustProxy, false),
-  MAYFLY_METRICS_PUBLIC: setting(flag, false),
+  MAYFLY_PRICE_SMALL: setting(field.microUsd, 50_000),
+  MAYFLY_PRICE_MEDIUM: setting(field.microUsd, 100_000),
+  MAYFLY_PRICE_LARGE: setting(field.microUsd, 200_000),
+  MAYFLY_TRUST_PROXY: setting(field.trustProxy, false),
+  MAYFLY_METRICS_PUBLIC: setting(field.flag, false),
   MAYFLY_LOG_LEVEL: setting(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }), 'info'),
 });
-
-const limitEnvironment = z.object(limitSettings);
 
 /** The settings of the service. */
 export interface Config {
   readonly host: string;
-  /** 0 takes any free one. */
+  /** 0 takes any free port. */
   readonly port: number;
-  /** Where callers reach the service, if not at host and port; without a slash at the end. */
+  /** Where callers reach the service, if not at host and port; without a trailing slash. */
   readonly publicUrl: string | undefined;
   /** Database, machines, snapshots. */
   readonly dataDir: string;
@@ -72,44 +58,50 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** Previews are at https://<token>.<domain>[:port]/. */
   readonly previewDomain: string;
-  /** Where the gateway listens; 0 takes any free one. */
+  /** Where the gateway listens; 0 takes any free port. */
   readonly previewPort: number;
-  /** The port in the URLs of previews, if not the one listened on. */
+  /** The port in preview URLs, if it differs from the one the gateway listens on. */
   readonly previewPublicPort: number | undefined;
-  /** The operator's own certificate for previews; a local authority signs when absent. */
+  /** The operator's certificate for previews; the local authority issues one when absent. */
   readonly tlsFiles: TlsFiles | undefined;
   readonly bootstrapEmail: string;
   /** Secret. */
   readonly bootstrapApiKey: string | undefined;
   readonly bootstrapCreditMicroUsd: number;
-  /** How many machines of each size wait ready. */
   readonly pool: PoolTargets;
   readonly headroom: HeadroomRules;
   /** How long output and records of ended sandboxes are kept. */
   readonly retentionDays: number;
-  /** How many machines there may be at once, over all accounts; no ceiling when absent. */
+  /** The most machines at once, over all accounts; unlimited when absent. */
   readonly maxMachines: number | undefined;
-  /** In millionths of a dollar per hour. */
+  /** In micro-dollars per hour. */
   readonly prices: Readonly<Record<SizeName, number>>;
   readonly limits: Limits;
-  /** Whose X-Forwarded-For is believed. */
+  /** Whose X-Forwarded-For is trusted. */
   readonly trustProxy: boolean | string;
-  /** Whether /metrics answers others than this host. */
+  /** Whether /metrics is served to other hosts. */
   readonly metricsPublic: boolean;
   readonly logLevel: (typeof logLevels)[number];
 }
 
-/** The settings of an environment, by default this process's. Throws a StartError that names every problem. */
+/** The operator's certificate for previews: PEM files as absolute paths. */
+interface TlsFiles {
+  /** The certificate with its chain. */
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** Reads the settings from an environment, by default this process's. Throws a StartError that names every problem. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const general = environment.safeParse(env);
   const limit = limitEnvironment.safeParse(env);
   const issues = [...(general.error?.issues ?? []), ...(limit.error?.issues ?? [])];
   const problems = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   const limits = limit.success ? limitsFrom(limit.data) : undefined;
-  if (general.success) problems.push(...tlsFilesProblems(general.data));
+  if (general.success) problems.push(...tlsProblems(general.data));
   if (limits !== undefined) problems.push(...limitProblems(limits));
   if (problems.length > 0 || !general.success || limits === undefined) {
-    throw new StartError(`These settings cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    throw new StartError(`Some settings are invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
   }
   const { data } = general;
   return Object.freeze({
@@ -143,8 +135,72 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   });
 }
 
-/** The settings as they may be printed: without secrets. */
+/** The settings without secrets, for the log. */
 export function printableConfig(config: Config): Config {
   const hidden = (secret: string | undefined) => (secret === undefined ? undefined : '[redacted]');
   return { ...config, bootstrapApiKey: hidden(config.bootstrapApiKey), databaseUrl: hidden(config.databaseUrl) };
+}
+
+type TlsSettings = Pick<z.output<typeof environment>, 'MAYFLY_TLS_CERT' | 'MAYFLY_TLS_KEY'>;
+
+function tlsFilesFrom({ MAYFLY_TLS_CERT, MAYFLY_TLS_KEY }: TlsSettings): TlsFiles | undefined {
+  if (MAYFLY_TLS_CERT === undefined || MAYFLY_TLS_KEY === undefined) return undefined;
+  return { certFile: MAYFLY_TLS_CERT, keyFile: MAYFLY_TLS_KEY };
+}
+
+function tlsProblems({ MAYFLY_TLS_CERT, MAYFLY_TLS_KEY }: TlsSettings): readonly string[] {
+  if ((MAYFLY_TLS_CERT === undefined) === (MAYFLY_TLS_KEY === undefined)) return [];
+  const [missing, given] =
+    MAYFLY_TLS_CERT === undefined ? ['MAYFLY_TLS_CERT', 'MAYFLY_TLS_KEY'] : ['MAYFLY_TLS_KEY', 'MAYFLY_TLS_CERT'];
+  return [`${missing}: must be set together with ${given}`];
+}
+
+/** The range of each limit's setting; 1 to a billion for those not listed. */
+const limitRanges: Partial<Record<keyof Limits, readonly [min: number, max: number]>> = {
+  defaultTimeoutMinutes: [1, 525_600],
+  maxTimeoutMinutes: [1, 525_600],
+  commandCharacters: [1, 1_000_000],
+  defaultCommandTimeoutMs: [1_000, 86_400_000],
+  maxCommandTimeoutMs: [1_000, 86_400_000],
+  captureBytes: [1_024, 16 * mebibyte],
+  fileBytes: [1_024, 64 * mebibyte],
+  bodyBytes: [1_024, 64 * mebibyte],
+  fileBodyBytes: [1_024, 96 * mebibyte],
+  maxPageSize: [1, 1_000],
+  defaultPageSize: [1, 1_000],
+};
+
+/** Pairs of limits of which the first must not exceed the second. */
+const orderedLimits: readonly (readonly [keyof Limits, keyof Limits])[] = [
+  ['defaultTimeoutMinutes', 'maxTimeoutMinutes'],
+  ['defaultCommandTimeoutMs', 'maxCommandTimeoutMs'],
+  ['defaultPageSize', 'maxPageSize'],
+  ['fileBytes', 'fileBodyBytes'],
+];
+
+const limitEnvironment = z.object(
+  Object.fromEntries(
+    operatorLimitKeys.map((name) => {
+      const [min, max] = limitRanges[name] ?? [1, 1_000_000_000];
+      return [limitSetting(name), setting(wholeNumber(min, max), defaultLimits[name])];
+    }),
+  ),
+);
+
+/** The setting of a limit, e.g. MAYFLY_LIMIT_REQUESTS_PER_MINUTE. */
+export function limitSetting(limit: keyof Limits): string {
+  return `MAYFLY_LIMIT_${limit.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+function limitsFrom(settings: Readonly<Record<string, unknown>>): Limits {
+  const given = Object.fromEntries(operatorLimitKeys.map((name) => [name, Number(settings[limitSetting(name)])]));
+  return Object.freeze({ ...defaultLimits, ...given });
+}
+
+function limitProblems(limits: Limits): readonly string[] {
+  return orderedLimits
+    .filter(([low, high]) => limits[low] > limits[high])
+    .map(
+      ([low, high]) => `${limitSetting(low)} (${limits[low]}) must not exceed ${limitSetting(high)} (${limits[high]})`,
+    );
 }

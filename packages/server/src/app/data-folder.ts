@@ -1,41 +1,79 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { oneLine } from '../core/errors/one-line.ts';
+import { oneLine } from '../core/errors/api-error.ts';
 import { StartError } from './start-error.ts';
 
-/** The data folder, held by this process alone until disposed of. */
+/** The data folder, locked by this process until it is disposed of. */
 export interface DataFolder extends Disposable {
   readonly databasePath: string;
-  /** Made once, so that a database knows whose machines its records speak of. */
+  /** Created once. The database stores it, because its records describe the machines of this folder. */
   readonly id: string;
 }
 
-/** Makes the folder if need be and locks it: one service per data folder. The lock goes with the process, however it ends. */
+/** The beginnings of the names of all files and folders that the service creates in a data folder. */
+const ownNames = ['admin.sock', 'id', 'lock', 'machines', 'mayfly.db', 'preview-authority'];
+
+/** Creates the folder if necessary and locks it: one service per data folder. The kernel releases the lock when the process ends. */
 export function holdDataFolder(path: string): DataFolder {
   try {
     makeFolder(path);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new StartError(`The data folder ${path} cannot be written to (${oneLine(cause)}). Set MAYFLY_DATA_DIR.`, {
-      cause,
-    });
+    throw new StartError(
+      `The data folder ${path} is not writable (${oneLine(cause)}). Run as root, or set MAYFLY_DATA_DIR to another folder.`,
+      { cause },
+    );
   }
   const lock = new DatabaseSync(join(path, 'lock'));
   try {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (cause) {
     lock.close();
-    throw new StartError(`Another Mayfly service is using the data folder ${path}. Stop it or set MAYFLY_DATA_DIR.`, {
-      cause,
-    });
+    throw new StartError(
+      `Another Mayfly service is using the data folder ${path}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
+      { cause },
+    );
   }
-  return { databasePath: join(path, 'mayfly.db'), id: readOrMakeId(path), [Symbol.dispose]: () => lock.close() };
+  return { databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path), [Symbol.dispose]: () => lock.close() };
 }
 
-/** The folder's id; written beside and renamed, so that it is never half there. */
-function readOrMakeId(path: string): string {
+/** Whether a service is using the folder. Creates nothing. */
+export function isDataFolderInUse(path: string): boolean {
+  if (!existsSync(join(path, 'lock'))) return false;
+  try {
+    holdDataFolder(path)[Symbol.dispose]();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Removes everything that the service created in the folder, and the folder itself if nothing else is in it. Throws if a service uses it. */
+export function removeDataFolder(path: string): void {
+  using _held = holdDataFolder(path);
+  for (const name of readdirSync(path)) {
+    if (ownNames.some((own) => name === own || name.startsWith(`${own}.`) || name.startsWith(`${own}-`))) {
+      rmSync(join(path, name), { recursive: true });
+    }
+  }
+  if (readdirSync(path).length === 0) rmdirSync(path);
+}
+
+/** Reads the folder's id. A new one is written to a temporary file and renamed, so that it is never incomplete. */
+function readOrCreateId(path: string): string {
   const file = join(path, 'id');
   if (!existsSync(file)) {
     writeFileSync(`${file}.new`, `${randomUUID()}\n`);
@@ -44,7 +82,7 @@ function readOrMakeId(path: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Like mkdir -p. Node's own never returns where a folder exists but takes no entries, as in /proc. */
+/** Like mkdir -p. Node's own recursive mkdir never returns below a folder that accepts no entries, such as /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));

@@ -14,7 +14,7 @@ test.each(proofs)('$file shows “$title”', ({ file, title }) => {
   expect(readFileSync(path, 'utf8')).toContain(title);
 });
 
-test('every promise names what shows it', () => {
+test('every promise names the test that proves it', () => {
   const rows = page.split('\n').filter((line) => /^\| (?!promise|---)/.test(line));
   expect(rows.length).toBeGreaterThan(20);
   expect(rows.filter((row) => !/`[\w./-]+`: “/.test(row.split('|')[3] ?? ''))).toEqual([]);

@@ -1,17 +1,17 @@
 import type { FirstAccount } from './bootstrap-account.ts';
 
-/** Where previews are. */
-export interface PreviewPlace {
+/** What the greeting says about previews. */
+export interface PreviewAddress {
   /** With `*` for the token, e.g. `https://*.localhost:8443/`. */
   readonly url: string;
-  /** The root that clients must trust; undefined with a certificate of the operator's own. */
+  /** The root certificate that clients must trust; undefined with the operator's certificate. */
   readonly rootFile: string | undefined;
 }
 
-/** What the operator reads once the service is up: where it is, the first key, and something to paste. */
-export function greeting(url: string, firstAccount: FirstAccount | undefined, previews?: PreviewPlace): string {
+/** The text that the operator reads when the service is ready: its URLs, the first API key, and commands to paste. */
+export function greeting(url: string, firstAccount: FirstAccount | undefined, previews?: PreviewAddress): string {
   const key = firstAccount?.generatedKey;
-  const shownKey = key ?? '$MAYFLY_API_KEY';
+  const authorization = `-H "Authorization: Bearer ${key ?? '$MAYFLY_API_KEY'}"`;
   const lines = [
     '',
     'Mayfly is ready.',
@@ -22,34 +22,34 @@ export function greeting(url: string, firstAccount: FirstAccount | undefined, pr
   ];
   if (previews !== undefined) lines.push(`  Previews ${previews.url}`);
   if (firstAccount !== undefined) lines.push(`  Account  ${firstAccount.email}`);
-  if (key !== undefined) lines.push(`  API key  ${key}   (shown only this once: keep it)`);
+  if (key !== undefined) lines.push(`  API key  ${key}   (shown only this once, save it now)`);
   lines.push(
     '',
-    'Try it:',
+    'Create a sandbox and run a command in it:',
     '',
-    `  curl -s -X POST ${url}/v1/sandboxes -H "Authorization: Bearer ${shownKey}"`,
-    `  curl -s -X POST ${url}/v1/sandboxes/SANDBOX_ID/exec -H "Authorization: Bearer ${shownKey}" \\`,
-    `    -d '{"command": "uname -a"}'`,
+    `  ID=$(curl -s -X POST ${url}/v1/sandboxes ${authorization} | grep -o 'sbx_[A-Za-z0-9_-]*')`,
+    `  curl -s -X POST ${url}/v1/sandboxes/$ID/exec ${authorization} -d '{"command": "uname -a"}'`,
     '',
     ...(previews === undefined ? [] : howToTrust(previews)),
-    'More accounts and keys: npx mayfly admin --help. Ctrl-C stops it.',
+    'To manage accounts and keys: npx mayfly admin --help',
+    'To stop: Ctrl-C. Running sandboxes stay alive.',
     '',
     '',
   );
   return lines.join('\n');
 }
 
-function howToTrust({ url, rootFile }: PreviewPlace): readonly string[] {
+function howToTrust({ url, rootFile }: PreviewAddress): readonly string[] {
   if (rootFile === undefined) return [];
   const example = url.replace('*', 'TOKEN');
   const [, name, port = '443'] = /^https:\/\/([^/:]+\.localhost)(?::(\d+))?\//.exec(example) ?? [];
-  const unresolved = `Where *.localhost is not resolved, add: --resolve ${name}:${port}:127.0.0.1`;
+  const resolveHint = `If your client does not resolve *.localhost, add: --resolve ${name}:${port}:127.0.0.1`;
   return [
-    `The URLs of previews are signed by an authority of this machine. Trust ${rootFile}`,
-    '(docs/previews.md says how in browsers and elsewhere), for example:',
+    'Preview certificates are signed by a local authority of this machine. Clients must trust its root certificate',
+    `${rootFile} (docs/previews.md explains how), for example:`,
     '',
     `  curl --cacert ${rootFile} ${example}`,
     '',
-    ...(name === undefined ? [] : [unresolved, '']),
+    ...(name === undefined ? [] : [resolveHint, '']),
   ];
 }

@@ -1,7 +1,7 @@
 import { destination, type Logger, pino } from 'pino';
 import type { Config } from './config.ts';
 
-/** The service's log: one JSON object per line on standard error, so that standard output stays for people. */
+/** Opens the service's log: one JSON object per line on standard error. Standard output is reserved for people. */
 export function openLog({ logLevel }: Pick<Config, 'logLevel'>): Logger {
   const options = {
     level: logLevel,
@@ -11,5 +11,8 @@ export function openLog({ logLevel }: Pick<Config, 'logLevel'>): Logger {
     messageKey: 'event',
     redact: ['authorization', '*.authorization', '*.*.authorization'],
   };
-  return pino(options, destination(2));
+  const stderr = destination(2);
+  // Once the terminal is closed every write fails, and pino would repeat the last one forever while the process exits. Stop logging instead.
+  stderr.on('error', () => Object.assign(stderr, { write: () => true, flushSync: () => {} }));
+  return pino(options, stderr);
 }

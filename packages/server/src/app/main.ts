@@ -1,50 +1,112 @@
+import { createGuestConnector } from '../guest/connector.ts';
+import { QemuDriver, type QemuDriverOptions } from '../machines/qemu/driver.ts';
+import { NewerMachineRecord } from '../machines/qemu/machine-folder.ts';
+import { checkNetworkSupport } from '../machines/qemu/network/check-support.ts';
+import { type Config, readConfig } from './config.ts';
 import { greeting } from './greeting.ts';
 import { openLog } from './log.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
-import { StartError } from './start-error.ts';
+import { describeHostProblems, StartError } from './start-error.ts';
 
-export type RunOptions = Omit<ServiceOptions, 'log'> & Partial<Pick<ServiceOptions, 'log'>>;
+/** What set-up built: everything that is needed to run machines. */
+export type PreparedMachines = Pick<QemuDriverOptions, 'engine' | 'templates' | 'tools'>;
 
-/** Runs the service until SIGINT or SIGTERM and gives the exit code. A second signal ends it without waiting. */
-export async function runService(options: RunOptions): Promise<number> {
-  const stopRequested = nextStopSignal();
+/** Exit code when a second signal ends the service at once. */
+const forcedStopCode = 130;
+
+/** Signals within this time are one request to stop: a terminal signals every process of `npm start`, and npm and bootstrap.mjs forward it. */
+const sameRequestMs = 1_000;
+
+/** Runs the service until SIGINT, SIGTERM or SIGHUP and returns the exit code. Running sandboxes stay alive; the next start adopts them. */
+export async function runService(machines: PreparedMachines): Promise<number> {
+  const stopRequested = watchStopSignals();
+  ignoreClosedTerminal();
   let service: Service;
   try {
-    service = await startService({ ...options, log: options.log ?? openLog(options.config) });
+    const config = readConfig();
+    const problems = await checkNetworkSupport();
+    if (problems.length > 0) throw new StartError(describeHostProblems(problems));
+    service = await startService(serviceOptions(config, machines));
   } catch (error) {
     return reportFailedStart(error);
   }
   process.stdout.write(greeting(service.url, service.firstAccount, service.previews));
   await stopRequested;
-  process.stdout.write('Stopping: requests in flight may finish. Again to stop at once.\n');
-  void nextStopSignal().then(() => process.exit(130));
+  process.stdout.write('Stopping. Requests in flight may finish. Press Ctrl-C again to exit at once.\n');
   try {
     await service.stop();
   } catch (error) {
-    process.stderr.write(`Mayfly did not stop cleanly: ${error instanceof Error ? error.stack : String(error)}\n`);
+    process.stderr.write(`Mayfly did not stop cleanly: ${describe(error)}\n`);
     return 1;
   }
   process.stdout.write(
-    'Stopped. Running sandboxes stay alive; the next start takes them over, npm run destroy ends them.\n',
+    'Stopped. Running sandboxes stay alive: npm start adopts them, npm run destroy destroys them.\n',
   );
   return 0;
 }
 
-/** Tells the operator why the service does not start; gives the exit code. Use it for settings that cannot be read, too. */
+/** Destroys every sandbox that a stopped service left running and returns the exit code. Refuses while a service uses the data folder. */
+export async function destroySandboxes(machines: PreparedMachines): Promise<number> {
+  try {
+    const config: Config = { ...readConfig(), host: '127.0.0.1', port: 0, previewPort: 0, tlsFiles: undefined };
+    const service = await startService(serviceOptions({ ...config, pool: {} }, machines));
+    const running = await service.core.store.sandboxes.withStatus(['running']);
+    await service.stop('destroy');
+    process.stdout.write(`Destroyed ${running.length} running ${running.length === 1 ? 'sandbox' : 'sandboxes'}.\n`);
+    return 0;
+  } catch (error) {
+    return reportFailedStart(error);
+  }
+}
+
+/** Tells the operator why the service cannot start and returns the exit code. */
 export function reportFailedStart(error: unknown): number {
-  const reason = error instanceof StartError ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`Mayfly cannot start. ${reason}\n`);
+  process.stderr.write(
+    error instanceof StartError
+      ? `Mayfly cannot start. ${error.message}\n`
+      : `Mayfly cannot start because of an unexpected error: ${describe(error)}\n`,
+  );
   return 1;
 }
 
-function nextStopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    const received = (signal: NodeJS.Signals): void => {
-      process.off('SIGINT', received);
-      process.off('SIGTERM', received);
-      resolve(signal);
-    };
-    process.on('SIGINT', received);
-    process.on('SIGTERM', received);
-  });
+function serviceOptions(config: Config, machines: PreparedMachines): ServiceOptions {
+  const log = openLog(config);
+  return {
+    config,
+    log,
+    openDriver: () => openDriver({ ...machines, dataDir: config.dataDir, log }),
+    connector: createGuestConnector(),
+  };
+}
+
+async function openDriver(options: QemuDriverOptions): Promise<QemuDriver> {
+  try {
+    return await QemuDriver.open(options);
+  } catch (error) {
+    if (error instanceof NewerMachineRecord) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Resolves at the first stop signal. A later one exits at once. */
+function watchStopSignals(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let requestedAtMs: number | undefined;
+  const onSignal = (): void => {
+    if (requestedAtMs !== undefined && performance.now() - requestedAtMs > sameRequestMs) process.exit(forcedStopCode);
+    requestedAtMs ??= performance.now();
+    resolve();
+  };
+  // The handlers stay: a forwarded signal may arrive when the service has just stopped, and must not change the exit code.
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal);
+  return promise;
+}
+
+/** Closing the terminal stops the service. Printing to it fails from then on, which must not interrupt the stop. */
+function ignoreClosedTerminal(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,29 +1,35 @@
-import { oneLine } from '../core/errors/one-line.ts';
-import type { Log } from '../core/ports/log.ts';
+import { oneLine } from '../core/errors/api-error.ts';
+import type { Metrics } from '../core/ports/metrics.ts';
+import type { Log } from '../core/ports/runtime.ts';
 import type { Store } from '../core/ports/store/store.ts';
-import { openStore } from '../store/open.ts';
+import { openPostgresStore } from '../store/postgres/open.ts';
+import { StoreOpenError } from '../store/sql/database.ts';
+import { openSqliteStore } from '../store/sqlite/open.ts';
 import type { Config } from './config.ts';
 import type { DataFolder } from './data-folder.ts';
 import { StartError } from './start-error.ts';
 
-/** Opens the database that the settings name, by default the SQLite file; refuses one that belongs to another data folder. */
+/** Opens the configured database, by default the SQLite file of the data folder. Throws a StartError if it belongs to another data folder. */
 export async function openConfiguredStore(
   { databaseUrl }: Pick<Config, 'databaseUrl'>,
   folder: Pick<DataFolder, 'databasePath' | 'id'>,
   log: Log,
+  metrics: Pick<Metrics, 'storeFailed'>,
 ): Promise<Store> {
-  const store = await open(databaseUrl ?? folder.databasePath, log);
+  const onFailure = (operation: string) => metrics.storeFailed(operation);
+  const store = await openStore(databaseUrl ?? folder.databasePath, log, onFailure).catch((cause: unknown) => {
+    const message = cause instanceof StoreOpenError ? cause.message : `The database cannot be used: ${oneLine(cause)}`;
+    throw new StartError(message, { cause });
+  });
   if (await store.owner.belongsTo(folder.id)) return store;
   await store.close();
   throw new StartError(
-    'The database belongs to the service of another data folder, whose machines its records speak of. Set MAYFLY_DATA_DIR to that folder, or MAYFLY_DATABASE_URL to a database of its own.',
+    'The database belongs to another data folder: its records describe the machines of that folder. Set MAYFLY_DATA_DIR to that folder, or MAYFLY_DATABASE_URL to another database.',
   );
 }
 
-async function open(place: string, log: Log): Promise<Store> {
-  try {
-    return await openStore(place, log);
-  } catch (cause) {
-    throw new StartError(`The database cannot be used: ${oneLine(cause)}`, { cause });
-  }
+/** Opens the store at a location: PostgreSQL for a URL `postgres://…`, else the SQLite file of that path. Throws a StoreOpenError. */
+function openStore(location: string, log: Log, onFailure: (operation: string) => void): Promise<Store> {
+  const isPostgres = /^postgres(ql)?:\/\//i.test(location);
+  return isPostgres ? openPostgresStore(location, { log, onFailure }) : openSqliteStore(location, onFailure);
 }

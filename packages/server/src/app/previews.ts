@@ -1,22 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import type { Core } from '../core/context.ts';
-import type { Log } from '../core/ports/log.ts';
-import type { GatewayLimits } from '../gateway/limits.ts';
-import { startGateway } from '../gateway/start-gateway.ts';
-import { CertificateError } from '../gateway/tls/certificate-error.ts';
-import { type Certificates, openCertificates } from '../gateway/tls/certificates.ts';
+import type { Log } from '../core/ports/runtime.ts';
+import type { GatewayLimits } from '../gateway/context.ts';
+import { startGateway } from '../gateway/server/start-gateway.ts';
+import { CertificateError, type Certificates } from '../gateway/tls/certificates.ts';
+import { openCertificates } from '../gateway/tls/open-certificates.ts';
 import type { Config } from './config.ts';
 import { explainListen } from './listen.ts';
-import { previewUrl } from './preview-url.ts';
 import { StartError } from './start-error.ts';
 
-/** Previews that are being served. */
+/** The running preview gateway. */
 export interface Previews extends AsyncDisposable {
-  /** The port in their URLs. */
+  /** The port in preview URLs. */
   readonly publicPort: number;
-  /** With `*` for the token. */
+  /** A preview URL with `*` for the token. */
   readonly url: string;
-  /** The PEM file of the local authority's root, and what is in it; undefined with the operator's own certificate. */
+  /** The local authority's root certificate (PEM): its file and content; undefined with the operator's certificate. */
   readonly rootFile: string | undefined;
   readonly root: string | undefined;
 }
@@ -26,7 +25,7 @@ type Settings = Pick<
   'dataDir' | 'host' | 'previewDomain' | 'previewPort' | 'previewPublicPort' | 'tlsFiles' | 'trustProxy'
 >;
 
-/** Starts to serve previews. Fails with a StartError that says what to do. */
+/** Starts the preview gateway. Throws a StartError that says what to do. */
 export async function startPreviews(
   core: Core,
   config: Settings,
@@ -61,4 +60,10 @@ async function openConfigured({ dataDir, previewDomain, tlsFiles }: Settings, lo
     if (cause instanceof CertificateError) throw new StartError(cause.message, { cause });
     throw cause;
   }
+}
+
+/** The public URL of a preview. */
+export function previewUrl(domain: string, port: number, token: string): string {
+  const shownPort = port === 443 ? '' : `:${port}`;
+  return `https://${token}.${domain}${shownPort}/`;
 }

@@ -5,6 +5,7 @@ import { type Logger, pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StubDriver } from '../../test/core/stub-driver.ts';
 import { resultOf, StubConnector } from '../../test/core/stub-guest.ts';
+import { GuestUnreachable } from '../core/ports/guest-agent.ts';
 import { readConfig } from './config.ts';
 import { type Service, startService } from './service.ts';
 
@@ -43,14 +44,14 @@ const call = async (method: string, path: string, body?: object) => {
 const poolFull = async () => {
   await expect.poll(() => service.core.pool.readyCount('small')).toBe(1);
 };
-/** A sandbox, once the pool has settled. */
+/** Creates a sandbox and waits until the pool is full again. */
 const create = async () => {
   const { id } = (await call('POST', '/sandboxes')).body;
   await poolFull();
   return String(id);
 };
 
-test('the pool is filled at start; a create takes the machine that waits, and it is replaced', async () => {
+test('the pool is filled at start; a create claims its machine, and the pool replaces it', async () => {
   await poolFull();
   const pooled = driver.newest;
   expect([pooled.id, pooled.paused]).toEqual([expect.stringMatching(/^pool_/), true]);
@@ -61,13 +62,13 @@ test('the pool is filled at start; a create takes the machine that waits, and it
   expect(driver.machines).toHaveLength(2);
 });
 
-test('a pooled machine that turns out to be dead does not fail the create', async () => {
+test('a pooled machine that cannot be resumed does not fail the create', async () => {
   await poolFull();
   driver.newest.resumeError = new Error('the monitor is gone');
   expect((await call('POST', '/sandboxes')).status).toBe(201);
 });
 
-test('a sandbox on a pooled machine is taken over after a restart; what waited in the pool is not', async () => {
+test('a sandbox on a pooled machine is adopted after a restart; machines in the pool are not', async () => {
   await poolFull();
   const id = await create();
   await service.stop();
@@ -76,7 +77,7 @@ test('a sandbox on a pooled machine is taken over after a restart; what waited i
   expect((await call('POST', `/sandboxes/${id}/exec`, { command: 'ls' })).status).toBe(200);
 });
 
-test('a command that went on during a restart ends completed, with its whole output', async () => {
+test('a command that ran during a restart ends completed, with its whole output', async () => {
   const id = await create();
   const started = Promise.withResolvers<void>();
   connector.command = () => {
@@ -85,7 +86,7 @@ test('a command that went on during a restart ends completed, with its whole out
   };
   const exec = call('POST', `/sandboxes/${id}/exec`, { command: 'long' }).catch(() => undefined);
   await started.promise;
-  service.core.machines.leaveAll();
+  service.core.machines.detachAll();
   await exec;
   await service.stop();
   connector.resumed = async () => resultOf({ stdout: Buffer.from('all of it\n') });
@@ -97,41 +98,51 @@ test('a command that went on during a restart ends completed, with its whole out
   await expect.poll(() => connector.forgotten).toContain(list.data[0]?.id);
 });
 
-test('a command whose machine does not know it any more ends failed', async () => {
+test('a command that its machine no longer knows ends failed', async () => {
   const id = await create();
   connector.command = () => new Promise(() => {});
   void call('POST', `/sandboxes/${id}/exec`, { command: 'long' }).catch(() => undefined);
   await expect.poll(async () => (await service.core.store.executions.running()).length).toBe(1);
-  service.core.machines.leaveAll();
+  service.core.machines.detachAll();
   await service.stop();
   service = await start();
   await expect.poll(async () => (await service.core.store.executions.running()).length).toBe(0);
 });
 
-test('a connection that is lost during a command is made anew and the result picked up', async () => {
+test('a connection lost during a command is replaced and the result collected', async () => {
   const id = await create();
   connector.command = async () => {
-    connector.resumed = async () => resultOf({ stdout: Buffer.from('picked up\n') });
+    connector.resumed = async () => resultOf({ stdout: Buffer.from('collected\n') });
     connector.disconnect();
     return await new Promise<never>(() => {});
   };
   const { status, body } = await call('POST', `/sandboxes/${id}/exec`, { command: 'long' });
-  expect([status, body.stdout]).toEqual([200, 'picked up\n']);
+  expect([status, body.stdout]).toEqual([200, 'collected\n']);
 });
 
-test('a machine that will not go is tried again until it does', async () => {
+test('an extension that did not reach its machine is sent again after a restart', async () => {
+  const id = await create();
+  connector.attachError = new GuestUnreachable('no answer');
+  connector.disconnect();
+  const extended = await call('POST', `/sandboxes/${id}/extend`, { additional_minutes: 30 });
+  expect([extended.status, connector.expiries]).toEqual([200, []]);
+  await service.stop();
+  connector.attachError = undefined;
+  service = await start();
+  await expect.poll(() => connector.expiries).toEqual([Date.parse(String(extended.body.expires_at))]);
+});
+
+test('a machine that cannot be destroyed is retried until it can', async () => {
   const id = await create();
   const machine = driver.machines.find((made) => !made.paused);
-  let tries = 0;
+  let attempts = 0;
   if (machine) {
     machine.beforeDestroyed = async () => {
-      tries += 1;
-      if (tries < 3) throw new Error('busy');
+      attempts += 1;
+      if (attempts < 3) throw new Error('busy');
     };
   }
   expect((await call('DELETE', `/sandboxes/${id}`)).status).toBe(202);
-  await expect
-    .poll(async () => (await call('GET', `/sandboxes/${id}`)).body.status, { timeout: 10_000 })
-    .toBe('deleted');
-  expect(tries).toBe(3);
+  await expect.poll(async () => (await call('GET', `/sandboxes/${id}`)).body.status).toBe('deleted');
+  expect(attempts).toBe(3);
 });

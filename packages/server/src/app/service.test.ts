@@ -6,7 +6,7 @@ import { type Logger, pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StubDriver } from '../../test/core/stub-driver.ts';
 import { resultOf, StubConnector } from '../../test/core/stub-guest.ts';
-import { hashApiKey } from '../core/accounts/api-key.ts';
+import { hashApiKey } from '../core/accounts/api-keys.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { readConfig } from './config.ts';
 import { startService } from './service.ts';
@@ -29,7 +29,7 @@ const start = (more?: NodeJS.ProcessEnv) =>
 const bearer = (key: string | undefined) => ({ authorization: `Bearer ${key}` });
 const asJson = async (response: Response) => (await response.json()) as Record<string, string | null>;
 
-test('the first start makes an account and a key that work; later starts keep them and show nothing', async () => {
+test('the first start creates an account with a working key; later starts keep it and show nothing', async () => {
   const first = await start();
   const key = first.firstAccount?.generatedKey;
   expect(first.firstAccount?.email).toBe('admin@localhost');
@@ -48,7 +48,7 @@ test('the first start makes an account and a key that work; later starts keep th
   await second.stop();
 });
 
-test('a sandbox outlives the service: the next start takes it over, a stop for good ends it', async () => {
+test('a sandbox outlives the service: the next start adopts it, a stop with destroy ends it', async () => {
   const key = 'chosen-by-operator';
   const headers = bearer(key);
   const first = await start({ MAYFLY_BOOTSTRAP_API_KEY: key });
@@ -69,14 +69,14 @@ test('a sandbox outlives the service: the next start takes it over, a stop for g
   await third.stop();
 });
 
-test('a machine without a record is ended at the next start', async () => {
+test('a machine without a record is destroyed at the next start', async () => {
   const stray = await driver.launch({ id: 'sbx_stray', size: 'small' });
   const service = await start();
   expect(stray.destroyed).toBe(true);
   await service.stop();
 });
 
-test('a key given by the operator works and is not shown', async () => {
+test('a key set by the operator works and is not shown', async () => {
   const service = await start({ MAYFLY_BOOTSTRAP_API_KEY: 'chosen-by-operator' });
   expect(service.firstAccount?.generatedKey).toBeUndefined();
   const answer = await fetch(`${service.url}/v1/sandboxes`, { headers: bearer('chosen-by-operator') });
@@ -84,7 +84,7 @@ test('a key given by the operator works and is not shown', async () => {
   await service.stop();
 });
 
-test('what a crash left unfinished is failed after the next start, and its idempotency key is free', async () => {
+test('what a crash left unfinished is failed at the next start, and its idempotency key is free again', async () => {
   const key = 'chosen-by-operator';
   const headers = { ...bearer(key), 'idempotency-key': 'k' };
   await (await start({ MAYFLY_BOOTSTRAP_API_KEY: key })).stop();
@@ -131,7 +131,9 @@ describe('a stop', () => {
     const answer = fetch(`${service.url}/v1/sandboxes/${id}/exec`, { method: 'POST', headers, body });
     await begun.promise;
     const stopped = service.stop('destroy');
-    await vi.waitFor(() => expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed'));
+    await vi.waitFor(() => expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed'), {
+      timeout: 30_000,
+    });
     expect(driver.newest.destroyed).toBe(false);
     end.resolve(resultOf({ stdout: Buffer.from('done') }));
     expect(await asJson(await answer)).toMatchObject({ status: 'completed', stdout: 'done' });
@@ -140,7 +142,7 @@ describe('a stop', () => {
   });
 });
 
-describe('a start that cannot be is refused with what to do', () => {
+describe('a start that is refused says what to do', () => {
   test('two services on one data folder', async () => {
     const first = await start();
     await expect(start()).rejects.toThrow(/Another Mayfly service is using the data folder .*MAYFLY_DATA_DIR/);
@@ -153,18 +155,20 @@ describe('a start that cannot be is refused with what to do', () => {
     await new Promise((resolve) => other.once('listening', resolve));
     const address = other.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    await expect(start({ MAYFLY_PORT: String(port) })).rejects.toThrow(/in use by another program. Set MAYFLY_PORT/);
+    await expect(start({ MAYFLY_PORT: String(port) })).rejects.toThrow(
+      /is used by another program\. .*set MAYFLY_PORT/,
+    );
     other.close();
     await (await start()).stop();
   });
 
-  test('a data folder that cannot be made', async () => {
-    await expect(start({ MAYFLY_DATA_DIR: '/proc/mayfly' })).rejects.toThrow(/cannot be written to .*MAYFLY_DATA_DIR/);
+  test('a data folder that cannot be created', async () => {
+    await expect(start({ MAYFLY_DATA_DIR: '/proc/mayfly' })).rejects.toThrow(/is not writable .*MAYFLY_DATA_DIR/);
   });
 });
 
-test('a database of another data folder is refused, and nothing of it is touched', async () => {
+test('a database of another data folder is refused and not changed', async () => {
   await (await start()).stop();
   rmSync(join(folder, 'id'));
-  await expect(start()).rejects.toThrow(/belongs to the service of another data folder.*MAYFLY_DATA_DIR/);
+  await expect(start()).rejects.toThrow(/belongs to another data folder.*MAYFLY_DATA_DIR/);
 });

@@ -1,32 +1,36 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { startAdmin } from '../admin/start-admin.ts';
-import { removeOldRecords } from '../core/background/retention.ts';
 import type { Core, Deadlines } from '../core/context.ts';
-import { recoverExecutions } from '../core/executions/recover.ts';
-import { destroyOwned, leaveOwned, takeOver } from '../core/machines/handover.ts';
-import { reconcile } from '../core/machines/reconcile.ts';
-import type { Clock } from '../core/ports/clock.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
-import { expireSandboxes } from '../core/sandboxes/expire.ts';
+import type { Clock } from '../core/ports/runtime.ts';
+import { adoptMachines } from '../core/recovery/adopt-machines.ts';
+import { reconcile } from '../core/recovery/reconcile.ts';
+import { recoverExecutions } from '../core/recovery/recover-executions.ts';
+import { removeOldRecords } from '../core/recovery/retention.ts';
+import { destroyAllSandboxes, detachAllSandboxes, expireSandboxes } from '../core/sandboxes/end.ts';
+import { closeHttp } from '../core/scheduling/deadline.ts';
 import { repeat } from '../core/scheduling/repeat.ts';
-import type { GatewayLimits } from '../gateway/limits.ts';
+import type { GatewayLimits } from '../gateway/context.ts';
+import type { Readiness } from '../http/http-app.ts';
+import { createPrometheusMetrics } from '../metrics/prometheus.ts';
+import { assembleCore } from './assemble-core.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
+import { buildApi } from './build-api.ts';
 import { type Config, printableConfig } from './config.ts';
 import { holdDataFolder } from './data-folder.ts';
-import { closeHttp, listen } from './listen.ts';
+import { listen } from './listen.ts';
 import { openConfiguredStore } from './open-store.ts';
 import { type Previews, startPreviews } from './previews.ts';
-import { wire } from './wire.ts';
 
-const sweepPeriodMs = 60_000;
+const expiryPeriodMs = 60_000;
 const reconcilePeriodMs = 15_000;
 const retentionPeriodMs = 3_600_000;
 const drainMs = 10_000;
 
 export interface ServiceOptions {
   readonly config: Config;
-  /** Opened once the data folder is held, closed last. */
+  /** Called once the data folder is locked. The driver is disposed of when the service stops. */
   readonly openDriver: () => Promise<MachineDriver>;
   readonly connector: GuestConnector;
   readonly log: FastifyBaseLogger;
@@ -35,69 +39,70 @@ export interface ServiceOptions {
   readonly gatewayLimits?: Partial<GatewayLimits>;
 }
 
-/** What becomes of the running machines: the next run adopts them, or they are ended with their sandboxes. */
-export type MachinesAtStop = 'leave' | 'destroy';
+/** What a stop does with the machines: detach them for the next run to adopt, or destroy them and their sandboxes. */
+export type MachinesAtStop = 'detach' | 'destroy';
 
 /** A service that takes requests. */
 export interface Service {
-  /** Where callers reach it, without a slash at the end. */
+  /** Where callers reach the API, without a trailing slash. */
   readonly url: string;
   /** Only on the very first start. */
   readonly firstAccount: FirstAccount | undefined;
   readonly core: Core;
   readonly previews: Pick<Previews, 'url' | 'rootFile'>;
-  /** Lets requests in flight finish, then releases everything in the reverse order of acquiring it. */
+  /** Lets requests in flight finish, then releases everything in reverse order. */
   stop(machines?: MachinesAtStop): Promise<void>;
 }
 
-/** Starts the service. Whatever is acquired pushes its release, so a start that fails leaves nothing behind either. */
+/** Starts the service. If a step fails, everything acquired before it is released. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, openDriver, connector, log, clock, deadlines } = options;
-  log.info({ config: printableConfig(config) }, 'starting');
+  log.info({ config: printableConfig(config) }, 'service_starting');
   await using acquired = new AsyncDisposableStack();
+  let readiness: Readiness = 'starting';
+  let machinesAtStop: MachinesAtStop = 'detach';
 
   const folder = acquired.use(holdDataFolder(config.dataDir));
-  const store = acquired.adopt(await openConfiguredStore(config, folder, log), (opened) => opened.close());
-  const driver = acquired.adopt(await openDriver(), (opened) => opened.close());
-  log.info({ driver: driver.capabilities() }, 'driver_open');
-  const wired = wire({ config, store, driver, connector, log, clock, deadlines });
-  const { core, app } = wired;
-  await takeOver(core);
-  let machinesAtStop: MachinesAtStop = 'leave';
-  acquired.defer(() => (machinesAtStop === 'destroy' ? destroyOwned(core) : leaveOwned(core)));
+  const metrics = createPrometheusMetrics();
+  const store = acquired.adopt(await openConfiguredStore(config, folder, log, metrics), (opened) => opened.close());
+  const driver = acquired.use(await openDriver());
+  log.info({ driver: driver.capabilities() }, 'driver_opened');
+  const isAccepting = () => readiness === 'ready';
+  const core = assembleCore({ config, store, driver, connector, log, metrics, clock, deadlines, isAccepting });
+  await adoptMachines(core, driver);
+  acquired.defer(() => (machinesAtStop === 'destroy' ? destroyAllSandboxes(core) : detachAllSandboxes(core)));
   acquired.use(core.teardowns);
   acquired.use(core.pool);
   acquired.use(repeat('heartbeat', reconcilePeriodMs, () => store.owner.noteAlive(core.clock.nowMs()), log));
-  acquired.use(repeat('expiry', sweepPeriodMs, () => expireSandboxes(core), log));
+  acquired.use(repeat('expiry', expiryPeriodMs, () => expireSandboxes(core), log));
   acquired.use(repeat('reconcile', reconcilePeriodMs, () => reconcile(core), log));
   acquired.use(repeat('executions', reconcilePeriodMs, () => recoverExecutions(core), log));
   acquired.use(repeat('retention', retentionPeriodMs, () => removeOldRecords(core, config.retentionDays), log));
   const firstAccount = await bootstrapAccount(core, config);
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
   const previews = acquired.use(await startPreviews(core, config, log, options.gatewayLimits));
-  wired.previewPort = previews.publicPort;
-  wired.previewRoot = previews.root;
+  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness });
   acquired.defer(() => closeHttp(app, drainMs));
-  wired.publicUrl = await listen(app, config);
-  wired.readiness = 'ready';
+  const url = await listen(app, config);
+  readiness = 'ready';
   core.pool.start();
-  log.info({ url: wired.publicUrl }, 'ready');
+  log.info({ url }, 'service_ready');
 
-  const held = acquired.move();
+  const resources = acquired.move();
   const stop = async (machines: MachinesAtStop): Promise<void> => {
     machinesAtStop = machines;
-    wired.readiness = 'stopping';
-    log.info({}, 'stopping');
-    await held.disposeAsync();
-    log.info({}, 'stopped');
+    readiness = 'stopping';
+    log.info({}, 'service_stopping');
+    await resources.disposeAsync();
+    log.info({}, 'service_stopped');
   };
   let stopped: Promise<void> | undefined;
   return {
-    url: wired.publicUrl,
+    url,
     firstAccount,
     core,
     previews,
-    stop: (machines = 'leave') => {
+    stop: (machines = 'detach') => {
       stopped ??= stop(machines);
       return stopped;
     },

@@ -1,7 +1,14 @@
-/** A reason not to start that the operator can do something about; its message is all they need to see. */
+import type { HostProblem } from '../machines/qemu/network/check-support.ts';
+
+/** Why the service cannot start, for the operator: the message says what happened and what to do, and is shown without a stack. */
 export class StartError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StartError';
-  }
+  override readonly name = 'StartError';
+}
+
+/** One message that lists everything the host lacks, each with its remedy. */
+export function describeHostProblems(problems: readonly HostProblem[]): string {
+  return [
+    'This host cannot run virtual machines yet. Nothing was changed.',
+    ...problems.map(({ what, remedy }) => `  • ${what}.\n    Remedy: ${remedy}`),
+  ].join('\n');
 }

@@ -1,15 +1,51 @@
+import type { Agent } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Core } from '../core/context.ts';
-import type { Connect, TunnelAgent } from './forward/tunnel-agent.ts';
-import type { GatewayLimits } from './limits.ts';
+import type { PreviewTarget } from '../core/previews/preview-traffic.ts';
 
-/** What forwarding needs. */
+/** Opens a connection to a server in a sandbox. */
+export type Connect = (target: PreviewTarget, signal: AbortSignal) => Promise<Duplex>;
+
+/** Everything that forwarding a request needs. */
 export interface GatewayContext {
   readonly core: Pick<Core, 'store' | 'machines' | 'previewTraffic' | 'metrics' | 'log'>;
-  /** Previews are at hosts one label below it. */
+  /** The parent domain: a preview's host name is one label below it. */
   readonly domain: string;
-  /** Whether this peer's X-Forwarded-For is believed. */
+  /** Whether the X-Forwarded-For header of this peer is trusted. */
   readonly isTrustedProxy: (address: string) => boolean;
   readonly limits: GatewayLimits;
   readonly connect: Connect;
-  readonly agent: TunnelAgent;
+  /** Reuses connections into sandboxes. */
+  readonly agent: Agent;
 }
+
+/** Limits per visitor, preview and connection, so that one preview cannot starve the others. */
+export const defaultGatewayLimits = Object.freeze({
+  /** Size of the headers of a request, and of a response from a sandbox. */
+  headerBytes: 65_536,
+  headerPairs: 256,
+  /** Connections of all visitors. */
+  connections: 8_192,
+  /** Connections of the visitors of one preview. */
+  connectionsPerName: 512,
+  /** Concurrent requests on one HTTP/2 connection. */
+  streamsPerConnection: 128,
+  /** Receive window of an HTTP/2 stream: bytes that a visitor can send before the sandbox reads them. */
+  streamWindowBytes: 262_144,
+  /** Receive window of an HTTP/2 connection. */
+  connectionWindowBytes: 4_194_304,
+  handshakeMs: 10_000,
+  headersMs: 30_000,
+  /** Lifetime of a connection without a request. */
+  keepAliveMs: 60_000,
+  /** Lifetime of a request or WebSocket without traffic in either direction. */
+  idleMs: 900_000,
+  /** Idle connections kept per port of a sandbox. */
+  idleTunnels: 8,
+  /** How long they are kept: shorter than the keep-alive timeout of common servers. */
+  idleTunnelMs: 4_000,
+  /** How long requests in flight may take when the service stops. */
+  drainMs: 2_000,
+});
+
+export type GatewayLimits = { readonly [Name in keyof typeof defaultGatewayLimits]: number };

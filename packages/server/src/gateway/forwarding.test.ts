@@ -15,14 +15,15 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** Answers with what it was asked. */
-const mirror = (request: IncomingMessage) =>
-  JSON.stringify({ method: request.method, url: request.url, headers: request.headers });
+/** A JSON description of a request. */
+function describeRequest({ method, url, headers }: IncomingMessage): string {
+  return JSON.stringify({ method, url, headers });
+}
 
-test('a page comes through over HTTP/1.1 and HTTP/2, and the server thinks it is at localhost', async () => {
+test('forwards requests over HTTP/1.1 and HTTP/2 to a server that sees localhost as its host', async () => {
   const { url, port } = await service.serve((request, response) => {
     response.writeHead(201, { 'content-type': 'application/json', 'x-own': 'yes' });
-    response.end(mirror(request));
+    response.end(describeRequest(request));
   });
   const seen = {
     method: 'GET',
@@ -49,7 +50,7 @@ test('a page comes through over HTTP/1.1 and HTTP/2, and the server thinks it is
   session.destroy();
 });
 
-test.each(['HTTP/1.1', 'HTTP/2'])('bytes go in and out as they are, over %s', async (protocol) => {
+test.each(['HTTP/1.1', 'HTTP/2'])('forwards bodies unchanged over %s', async (protocol) => {
   const hashes: string[] = [];
   const { url } = await service.serve((request, response) => {
     const hash = createHash('sha256');
@@ -72,7 +73,7 @@ test.each(['HTTP/1.1', 'HTTP/2'])('bytes go in and out as they are, over %s', as
   expect(hashes).toEqual([expected]);
 });
 
-test('an answer and a request stream: each piece is there before the next is sent', async () => {
+test('streams requests and responses without buffering', async () => {
   const { url } = await service.serve((request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.flushHeaders();
@@ -92,32 +93,29 @@ test('an answer and a request stream: each piece is there before the next is sen
   session.destroy();
 });
 
-test.each(['GET', 'DELETE', 'POST'])(
-  'the body of a %s ends where the visitor ended it, and is not taken for a request',
-  async (method) => {
-    const seen: string[] = [];
-    const { url } = await service.serve((request, response) => {
-      void text(request).then((received) => {
-        seen.push(`${request.method} ${request.url} ${received}`);
-        return response.end('ok');
-      });
+test.each(['GET', 'DELETE', 'POST'])('the body of a %s is never parsed as another request', async (method) => {
+  const seen: string[] = [];
+  const { url } = await service.serve((request, response) => {
+    void text(request).then((received) => {
+      seen.push(`${request.method} ${request.url} ${received}`);
+      return response.end('ok');
     });
-    const body = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
-    const headers = { 'transfer-encoding': 'chunked' };
-    expect((await visitor.get(url, { method, path: '/1', body, headers })).text).toBe('ok');
-    expect(
-      (await visitor.get(url, { method, path: '/2', body, headers: { 'content-length': body.length } })).text,
-    ).toBe('ok');
-    const session = visitor.http2(url);
-    const stream = session.request({ ':method': method, ':path': '/3' }, { endStream: false });
-    stream.end(body);
-    expect(await text(stream)).toBe('ok');
-    session.destroy();
-    expect(seen).toEqual(['/1', '/2', '/3'].map((path) => `${method} ${path} ${body}`));
-  },
-);
+  });
+  const body = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
+  const headers = { 'transfer-encoding': 'chunked' };
+  expect((await visitor.get(url, { method, path: '/1', body, headers })).text).toBe('ok');
+  expect((await visitor.get(url, { method, path: '/2', body, headers: { 'content-length': body.length } })).text).toBe(
+    'ok',
+  );
+  const session = visitor.http2(url);
+  const stream = session.request({ ':method': method, ':path': '/3' }, { endStream: false });
+  stream.end(body);
+  expect(await text(stream)).toBe('ok');
+  session.destroy();
+  expect(seen).toEqual(['/1', '/2', '/3'].map((path) => `${method} ${path} ${body}`));
+});
 
-test('answers without a body, redirects and errors of the server are passed on', async () => {
+test('forwards empty responses, redirects and errors of the server', async () => {
   const { url, port } = await service.serve((request, response) => {
     if (request.url === '/redirect') response.writeHead(302, { location: `http://localhost:${port}/there` }).end();
     else if (request.url === '/empty') response.writeHead(204).end();
@@ -136,7 +134,7 @@ test('answers without a body, redirects and errors of the server are passed on',
   expect([head.status, head.headers['content-length'], head.text]).toEqual([500, '4', '']);
 });
 
-test('connections are kept on both sides; one that the server just closed costs nobody a request', async () => {
+test('reuses connections and retries a safe request on one that the server just closed', async () => {
   let connections = 0;
   const { url, server } = await service.serve((_request, response) => response.end('ok'));
   server.on('connection', () => {
@@ -153,7 +151,7 @@ test('connections are kept on both sides; one that the server just closed costs 
   agent.destroy();
 });
 
-test('a server that breaks off in the middle is not mistaken for one that is done', async () => {
+test('a truncated response is reported as an error, not as complete', async () => {
   const { url } = await service.serve((_request, response) => {
     response.writeHead(200, { 'content-length': '1000' });
     response.write('half');
@@ -165,7 +163,7 @@ test('a server that breaks off in the middle is not mistaken for one that is don
   session.destroy();
 });
 
-test('a visitor who leaves is gone for the server, too', async () => {
+test('disconnects from the server when the visitor leaves', async () => {
   const left = Promise.withResolvers<void>();
   const { url } = await service.serve((_request, response) => {
     response.writeHead(200).write('…');
@@ -177,7 +175,7 @@ test('a visitor who leaves is gone for the server, too', async () => {
   await expect.poll(() => service.core.previewTraffic.count).toBe(0);
 });
 
-test('a WebSocket becomes bytes both ways', async () => {
+test('forwards a WebSocket in both directions', async () => {
   const { url, server, port } = await service.serve((_request, response) => response.writeHead(418).end('no'));
   const seen = Promise.withResolvers<IncomingMessage>();
   server.on('upgrade', (request, socket, head) => {
@@ -191,13 +189,13 @@ test('a WebSocket becomes bytes both ways', async () => {
   const socket = await visitor.raw(url);
   const upgrade = `GET /ws HTTP/1.1\r\nHost: ${url.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: ${url.origin}\r\nSec-WebSocket-Key: x\r\n\r\nearly`;
   socket.write(upgrade);
-  let heard = '';
+  let received = '';
   socket.on('data', (bytes) => {
-    heard += bytes;
+    received += bytes;
   });
-  await expect.poll(() => heard).toMatch(/^HTTP\/1\.1 101 .*\r\nx-own: yes\r\n\r\nfirst early$/s);
+  await expect.poll(() => received).toMatch(/^HTTP\/1\.1 101 .*\r\nx-own: yes\r\n\r\nfirst early$/s);
   socket.write(' and more');
-  await expect.poll(() => heard).toMatch(/first early and more$/);
+  await expect.poll(() => received).toMatch(/first early and more$/);
   const { headers } = await seen.promise;
   expect(headers).toMatchObject({
     origin: `http://localhost:${port}`,
@@ -208,7 +206,7 @@ test('a WebSocket becomes bytes both ways', async () => {
   await expect.poll(() => service.core.previewTraffic.count).toBe(0);
 });
 
-test("a server's refusal of a WebSocket is its own", async () => {
+test("forwards the server's refusal of a WebSocket", async () => {
   const { url, server } = await service.serve(() => {});
   server.on('upgrade', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nnope'));
   const answer = await visitor.open(url, { headers: { connection: 'Upgrade', upgrade: 'websocket' } });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-test('an answer over which nothing comes any more is broken off, over HTTP/1.1 and HTTP/2', async () => {
+test('aborts a silent response over HTTP/1.1 and HTTP/2', async () => {
   const { url, sandboxId } = await service.serve((_request, response) => response.write('…'));
   await expect(pageOf(await visitor.open(url))).rejects.toThrow();
   const session = visitor.http2(url);
@@ -21,7 +21,7 @@ test('an answer over which nothing comes any more is broken off, over HTTP/1.1 a
   await expect.poll(() => service.core.previewTraffic.countOf(sandboxId)).toBe(0);
 });
 
-test('an answer over which something comes now and then goes on', async () => {
+test('keeps a response that makes progress', async () => {
   const { url } = await service.serve((_request, response) => {
     let left = 6;
     const timer = setInterval(() => {
@@ -33,7 +33,7 @@ test('an answer over which something comes now and then goes on', async () => {
   expect((await visitor.get(url)).text).toBe('tick tick tick tick tick done');
 });
 
-test('a WebSocket over which nothing goes is closed', async () => {
+test('closes an idle WebSocket', async () => {
   const { url, server } = await service.serve(() => {});
   server.on('upgrade', (_request, socket) => {
     socket.on('error', () => {});
@@ -44,17 +44,19 @@ test('a WebSocket over which nothing goes is closed', async () => {
   expect(await untilEnd(socket)).toMatch(/^HTTP\/1\.1 101 /);
 });
 
-test('a connection over which nothing is asked is closed', async () => {
+test('closes a connection without requests', async () => {
   const { url } = await service.serve((_request, response) => response.end('ok'));
   const session = visitor.http2(url);
   const stream = session.request({ ':path': '/' });
   await once(stream.resume(), 'end');
   if (!session.closed) await once(session, 'close');
+  expect(session.destroyed).toBe(true);
   const socket = await visitor.raw(url);
-  await untilEnd(socket);
+  expect(await untilEnd(socket)).toBe('');
+  expect(socket.destroyed).toBe(true);
 });
 
-test('a preview has so many connections and no more', async () => {
+test('limits the connections per preview', async () => {
   const { url } = await service.serve((_request, response) => response.write('…'));
   const other = await service.serve((_request, response) => response.end('ok'));
   const open = await Promise.all([visitor.open(url), visitor.open(url), visitor.open(url)]);

@@ -5,13 +5,14 @@ import {
   GuestUnreachable,
 } from '../core/ports/guest-agent.ts';
 import type { AgentChannel, Machine } from '../core/ports/machine-driver.ts';
-import { Http2GuestAgent } from './agent.ts';
-import type { WallClock } from './clock.ts';
-import { Connection } from './connection.ts';
-import { drainControl } from './drain-control.ts';
-import { defaultDeadlines, type GuestDeadlines } from './limits.ts';
-import { NoAnswer } from './no-answer.ts';
-import { synchronise } from './synchronise.ts';
+import { withDeadline } from '../core/scheduling/deadline.ts';
+import { Connection } from './attach/connection.ts';
+import { watchControlPort } from './attach/control-port.ts';
+import { createNonce, synchronise } from './attach/synchronise.ts';
+import { Http2GuestAgent } from './calls/agent.ts';
+import type { WallClock } from './calls/clock.ts';
+import { NoAnswer } from './errors.ts';
+import { defaultDeadlines, type GuestDeadlines } from './guest-limits.ts';
 
 export interface GuestConnectorOptions {
   readonly deadlines?: Partial<GuestDeadlines>;
@@ -19,10 +20,10 @@ export interface GuestConnectorOptions {
   readonly now?: WallClock;
 }
 
-/** How much longer than its marker a first answer may take in one try. */
+/** How much longer than synchronising an attempt may take until the first answer. */
 const firstAnswerFactor = 5;
 
-/** A connector that attaches as docs/agent-protocol.md says and answers only with agents that have said hello. */
+/** Attaches as docs/agent-protocol.md describes. Resolves only with agents that have answered a first call. */
 export function createGuestConnector(options: GuestConnectorOptions = {}): GuestConnector {
   const deadlines: GuestDeadlines = Object.freeze({ ...defaultDeadlines, ...options.deadlines });
   const now = options.now ?? Date.now;
@@ -33,19 +34,20 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
     deadlineMs: number,
     identity?: GuestIdentity,
   ): Promise<GuestAgent> => {
-    const startedMs = performance.now();
-    // An error of either stream shows as its end; without a listener it would end the process.
+    const leftMs = countdown(deadlineMs);
+    const nonce = createNonce();
+    // An error of either stream also closes it; without a listener it would end the process.
     channel.control.on('error', () => {});
     channel.data.on('error', () => {});
-    // Nothing it says there matters.
-    drainControl(channel.control);
+    const sessionOver = watchControlPort(channel.control, nonce);
     let connection: Connection | undefined;
     try {
-      await synchronise(channel, syncMs, deadlines.attachRepeatMs);
-      connection = new Connection(channel);
-      const agent = new Http2GuestAgent(connection, deadlines, now);
-      const leftMs = Math.max(1, deadlineMs - (performance.now() - startedMs));
-      await (identity ? agent.setIdentity(identity, leftMs) : agent.hello(leftMs));
+      await synchronise(channel, nonce, syncMs, deadlines.attachRepeatMs);
+      const opened = new Connection(channel);
+      connection = opened;
+      void sessionOver.then((reason) => opened.end(reason));
+      const agent = new Http2GuestAgent(opened, deadlines, now);
+      await (identity ? agent.setIdentity(identity, leftMs()) : agent.hello(leftMs()));
       return agent;
     } catch (cause) {
       connection?.end('the attach failed', cause);
@@ -57,52 +59,41 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
     }
   };
 
-  const attachChannel = (channel: AgentChannel, deadlineMs: number): Promise<GuestAgent> =>
-    attachOver(channel, deadlineMs, deadlineMs);
-
-  const attach: GuestConnector['attach'] = async (machine, deadlineMs, identity) => {
-    const startedMs = performance.now();
-    const leftMs = () => Math.max(1, deadlineMs - (performance.now() - startedMs));
-    for (let syncMs = deadlines.firstSyncMs; ; syncMs *= 2) {
-      const channel = await openChannel(machine, leftMs());
-      try {
-        return await attachOver(
-          channel,
-          Math.min(syncMs, leftMs()),
-          Math.min(firstAnswerFactor * syncMs, leftMs()),
-          identity,
-        );
-      } catch (error) {
-        // QEMU forgets to unthrottle a port whose host died in mid-write; only the next disconnect makes it good.
-        if (!(error instanceof NoAnswer) || leftMs() <= 1) throw error;
+  return {
+    attachChannel: (channel, deadlineMs) => attachOver(channel, deadlineMs, deadlineMs),
+    attach: async (machine, deadlineMs, identity) => {
+      const leftMs = countdown(deadlineMs);
+      for (let syncMs = deadlines.firstSyncMs; ; syncMs *= 2) {
+        const channel = await openChannel(machine, leftMs());
+        const attemptMs = Math.min(firstAnswerFactor * syncMs, leftMs());
+        try {
+          return await attachOver(channel, Math.min(syncMs, leftMs()), attemptMs, identity);
+        } catch (error) {
+          // QEMU may leave a port throttled after its host died in the middle of a write. Reconnecting clears that.
+          if (!(error instanceof NoAnswer) || leftMs() <= 1) throw error;
+        }
       }
-    }
+    },
   };
-
-  return { attach, attachChannel };
 }
 
-/** Opens the channel within the deadline; one that comes too late is closed. */
+/** Opens the channel within the deadline. A channel that opens later is closed. */
 async function openChannel(machine: Pick<Machine, 'openAgentChannel'>, deadlineMs: number): Promise<AgentChannel> {
-  const giveUp = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new GuestUnreachable(`the agent channel did not open within ${deadlineMs} ms`));
-      giveUp.abort();
-    }, deadlineMs);
-  });
-  const opening = machine.openAgentChannel(giveUp.signal);
+  const cancel = new AbortController();
   try {
-    return await Promise.race([opening, late]);
+    const opening = machine.openAgentChannel(cancel.signal);
+    return await withDeadline('opening the agent channel', deadlineMs, opening, {
+      onLate: (channel) => channel.close(),
+    });
   } catch (cause) {
-    opening.then(
-      (channel) => channel.close(),
-      () => {},
-    );
+    cancel.abort();
     if (cause instanceof GuestUnreachable) throw cause;
     throw new GuestUnreachable('the agent channel did not open', { cause });
-  } finally {
-    clearTimeout(timer);
   }
+}
+
+/** Returns a function that gives the time left until the deadline, at least 1 ms. */
+function countdown(deadlineMs: number): () => number {
+  const startedMs = performance.now();
+  return () => Math.max(1, deadlineMs - (performance.now() - startedMs));
 }

@@ -74,7 +74,7 @@ describe.each(transports)('a hostile agent over $name, attaching', ({ open }) =>
     await expectLost(attaching, peer);
   });
 
-  it('sends noise without end instead of the marker', async () => {
+  it('sends endless noise instead of the marker', async () => {
     const peer = await openPeer(open);
     const attaching = connector.attachChannel(peer.channel, 10_000);
     flood(peer, peer.data, Buffer.alloc(1_000_000, 'MAYFLY-SYNC '));
@@ -95,16 +95,16 @@ describe.each(transports)('a hostile agent over $name, attaching', ({ open }) =>
     ['0xff', Buffer.alloc(200_000, 0xff)],
     ['a frame that is too long', rawFrame(0, 0, 1, Buffer.alloc(70_000))],
     ['pushed streams', Buffer.concat([emptySettings, ...pushes(5_000)])],
-    ['settings without end', Buffer.concat(Array.from({ length: 20_000 }, () => emptySettings))],
+    ['endless settings', Buffer.concat(Array.from({ length: 20_000 }, () => emptySettings))],
     [
-      'pings without end',
+      'endless pings',
       Buffer.concat([emptySettings, ...Array.from({ length: 50_000 }, () => rawFrame(6, 0, 0, Buffer.alloc(8)))]),
     ],
     [
       'endless continuation',
       Buffer.concat([emptySettings, rawFrame(1, 0, 1, Buffer.alloc(10)), ...continuations(5_000)]),
     ],
-    ['an answer nobody asked for', Buffer.concat([emptySettings, rawResponse(99)])],
+    ['an answer without a request', Buffer.concat([emptySettings, rawResponse(99)])],
     [
       'a window that overflows',
       Buffer.concat([
@@ -134,12 +134,12 @@ describe.each(transports)('a hostile agent over $name, attaching', ({ open }) =>
 });
 
 describe.each(transports)('a hostile agent over $name, attached', ({ open }) => {
-  it('floods the control port: it is held up, and commands go on', async () => {
+  it('floods the control port: it is blocked, and commands continue', async () => {
     const peer = await openPeer(open);
     const agent = await attached(peer, () => {});
     let sentBytes = 0;
     const piece = Buffer.alloc(100_000, 'x');
-    const heldUp = new Promise<void>((resolve) => {
+    const blocked = new Promise<void>((resolve) => {
       const more = () => {
         while (sentBytes < 50_000_000) {
           sentBytes += piece.length;
@@ -151,36 +151,36 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
       more();
     });
     for (let round = 0; round < 20; round += 1) expect((await agent.hello()).protocol).toBe(1);
-    expect(await Promise.race([heldUp, Promise.resolve('held up')])).toBe('held up');
+    expect(await Promise.race([blocked, Promise.resolve('blocked')])).toBe('blocked');
     expect(sentBytes).toBeLessThan(5_000_000);
     expect(peer.channel.control.readableLength).toBeLessThan(1_000_000);
   });
 
-  it('never answers a call: the call ends at its deadline and the others go on', async () => {
+  it('never answers a call: the call fails at its deadline and others continue', async () => {
     const agent = await attached(await openPeer(open), (stream) => stream.resume());
-    await expect(agent.figures()).rejects.toThrow('within 700 ms');
+    await expect(agent.stats()).rejects.toThrow('within 700 ms');
     await expect(agent.writeFile('f', Buffer.alloc(10), 10)).rejects.toBeInstanceOf(GuestUnreachable);
     expect((await agent.hello()).protocol).toBe(1);
   });
 
-  it('stops reading in the middle of an upload: the call ends, and closing does not wait for the guest', async () => {
+  it('stops reading in the middle of an upload: the call fails, and closing does not wait for the guest', async () => {
     const peer = await openPeer(open);
     const attaching = connector.attachChannel(peer.channel, 5_000);
     await greetRaw(peer);
     const agent = await attaching;
-    // Windows of 4 MiB, so that the host's socket really fills up.
+    // Windows of 4 MiB, so that the host's socket fills up.
     const more = Buffer.from([0, 0x40, 0, 0]);
     peer.data.write(Buffer.concat([rawFrame(4, 0, 0, Buffer.from([0, 4, ...more])), rawFrame(8, 0, 0, more)]));
     const writing = agent.writeFile('f', Buffer.alloc(4_000_000), 4_000_000);
     writing.catch(() => {});
-    await expect(agent.figures()).rejects.toThrow('within 700 ms');
+    await expect(agent.stats()).rejects.toThrow('within 700 ms');
     agent.close();
     await agent.closed;
     await expect(writing).rejects.toBeInstanceOf(GuestUnreachable);
     expect(peer.closed()).toBe(true);
   });
 
-  it('answers a command byte by byte for ever', async () => {
+  it('answers a command byte by byte forever', async () => {
     const agent = await attached(await openPeer(open), (stream) => {
       stream.respond({ ':status': 200 });
       stream.write(frame(0, { started_at_ms: 1 }));
@@ -190,7 +190,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
     await expect(agent.execute(execute)).rejects.toThrow('within 400 ms');
   });
 
-  it('falls silent during a command: the connection ends when a ping stays unanswered', async () => {
+  it('falls silent during a command: the connection ends when a ping is not answered', async () => {
     const peer = await openPeer(open);
     const attaching = connector.attachChannel(peer.channel, 5_000);
     await greetRaw(peer);
@@ -207,15 +207,15 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
     ['REFUSED_STREAM', constants.NGHTTP2_REFUSED_STREAM],
   ])('resets a call with %s', async (_, code) => {
     const agent = await attached(await openPeer(open), (stream) => stream.close(code));
-    await expect(agent.figures()).rejects.toBeInstanceOf(GuestUnreachable);
+    await expect(agent.stats()).rejects.toBeInstanceOf(GuestUnreachable);
     await expect(agent.execute(execute)).rejects.toBeInstanceOf(GuestUnreachable);
     expect((await agent.hello()).protocol).toBe(1);
   });
 
   it.each([
     ['resets', rawFrame(3, 0, 3, Buffer.from([0, 0, 0, 2]))],
-    ['drops', undefined],
-  ])('%s a file half-way: never a short file', async (_, reset) => {
+    ['disconnects during', undefined],
+  ])('%s a file transfer: the file is never truncated', async (_, reset) => {
     const peer = await openPeer(open);
     const attaching = connector.attachChannel(peer.channel, 5_000);
     await greetRaw(peer);
@@ -232,9 +232,9 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
     await expect(reading).rejects.toBeInstanceOf(GuestUnreachable);
   });
 
-  it('says goodbye: every call in flight fails and closed settles', async () => {
+  it('closes the HTTP/2 session: every call in flight fails and `closed` resolves', async () => {
     const agent = await attached(await openPeer(open), (stream) => stream.session?.goaway());
-    const calls = [agent.figures(), agent.execute(execute), agent.readFile('f', 10)];
+    const calls = [agent.stats(), agent.execute(execute), agent.readFile('f', 10)];
     await Promise.all(calls.map((call) => expect(call).rejects.toBeInstanceOf(GuestUnreachable)));
     await agent.closed;
     await expect(agent.hello()).rejects.toBeInstanceOf(GuestUnreachable);
@@ -258,7 +258,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
       stream.respond({ ':status': 200, ...headers });
       stream.end('{}');
     });
-    await expect(agent.figures()).rejects.toBeInstanceOf(GuestUnreachable);
+    await expect(agent.stats()).rejects.toBeInstanceOf(GuestUnreachable);
   });
 
   it('sends an oversized frame: the connection ends', async () => {
@@ -271,7 +271,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
     await agent.closed;
   });
 
-  it('sends output, JSON or a file without end: the call ends, memory stays', async () => {
+  it('sends endless output, JSON or file content: the call fails, memory is bounded', async () => {
     const agent = await attached(await openPeer(open), (stream, path) => {
       const piece = path.startsWith('/executions') ? frame(1, Buffer.alloc(60_000)) : Buffer.alloc(60_000, ' ');
       stream.respond({ ':status': path === '/figures' ? 500 : 200, 'mayfly-size': 10 });
@@ -284,7 +284,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
     });
     for (let round = 0; round < 5; round += 1) {
       await expect(agent.execute(execute)).rejects.toThrow('more output');
-      await expect(agent.figures()).rejects.toThrow('more than 16384 bytes');
+      await expect(agent.stats()).rejects.toThrow('more than 16384 bytes');
       await expect(agent.setClock()).rejects.toThrow('more than 1048576 bytes');
       await expect(agent.readFile('f', 1_000_000)).rejects.toThrow('more of a file');
     }
@@ -297,7 +297,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
       stream.session?.settings({ maxConcurrentStreams: 0 });
       respondJson(stream, 500, { code: 'internal', message: '' });
     });
-    await expect(agent.figures()).rejects.toThrow();
+    await expect(agent.stats()).rejects.toThrow();
     const calls = Array.from({ length: 100 }, () => agent.hello());
     await Promise.all(calls.map((call) => expect(call).rejects.toBeInstanceOf(GuestUnreachable)));
   });

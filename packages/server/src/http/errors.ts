@@ -4,32 +4,13 @@ import type { ErrorBody } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Core } from '../core/context.ts';
 import { ApiError } from '../core/errors/api-error.ts';
-import { windowHeaders } from './rate-limits.ts';
-import { newRequestId } from './request-id.ts';
+import { windowHeaders } from './access.ts';
+import { newRequestId } from './hooks.ts';
 
-/** The error that a caller sees for anything that was thrown. */
-export function apiErrorOf(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  const status = statusOf(error);
-  if (error instanceof Error && status >= 400 && status < 500) {
-    return new ApiError('request_error', error.message, { status, cause: error });
-  }
-  return new ApiError('internal_error', 'the service failed; its operator finds the reason under the request id', {
-    cause: error,
-  });
-}
+/** The largest request line with headers. */
+export const maxHeaderBytes = 16_384;
 
-/** The status a framework error carries; 0 for anything else. */
-function statusOf(error: unknown): number {
-  const carries = error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number';
-  return carries ? Number(error.statusCode) : 0;
-}
-
-function bodyOf(error: ApiError, requestId: string): ErrorBody {
-  return { error: { type: error.type, message: error.message }, request_id: requestId };
-}
-
-/** Answers a request that failed, with the one shape that errors have. */
+/** Answers a request that failed, in the one shape that every error has. */
 export function sendError(
   { metrics }: Pick<Core, 'metrics'>,
   error: unknown,
@@ -38,15 +19,53 @@ export function sendError(
 ): FastifyReply {
   const shown = apiErrorOf(error);
   metrics.errorAnswered(shown.type);
-  if (shown.type === 'internal_error') request.log.error({ request_id: request.id, err: error }, 'internal_error');
+  if (shown.type === 'internal_error') request.log.error({ request_id: request.id, err: error }, 'request_failed');
   if (request.logged !== undefined) request.logged.error_type = shown.type;
   if (shown.status === 429) reply.header('retry-after', request.window?.resetSeconds ?? 60);
   return reply.code(shown.status).header('x-request-id', request.id).send(bodyOf(shown, request.id));
 }
 
-const parserStatuses: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
+/** The error that a caller sees for anything thrown. */
+function apiErrorOf(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isFrameworkRefusal(error)) {
+    const message = frameworkMessages[error.code ?? ''] ?? error.message;
+    return new ApiError('request_error', message, { status: error.statusCode, cause: error });
+  }
+  return new ApiError(
+    'internal_error',
+    'The service failed unexpectedly. Retry with backoff. If it keeps failing, give the request id to the operator.',
+    { cause: error },
+  );
+}
 
-/** Answers what never became a request: bytes that are no HTTP, headers too large, a request that never ended. */
+/** Messages for Fastify's own refusals, by error code. */
+const frameworkMessages: Readonly<Record<string, string>> = {
+  FST_ERR_BAD_URL: 'The URL cannot be decoded. Percent-encode it as UTF-8.',
+  FST_ERR_MAX_PARAM_LENGTH: 'The URL is too long.',
+};
+
+/** Whether Fastify refused the request: its errors carry a 4xx status. */
+function isFrameworkRefusal(error: unknown): error is Error & { readonly statusCode: number; readonly code?: string } {
+  if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return false;
+  return error.statusCode >= 400 && error.statusCode < 500;
+}
+
+function bodyOf(error: ApiError, requestId: string): ErrorBody {
+  return { error: { type: error.type, message: error.message }, request_id: requestId };
+}
+
+/** The answers to errors of Node's HTTP parser, by error code. */
+const parserAnswers: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    431,
+    `The URL and headers are larger than ${maxHeaderBytes} bytes. Send fewer or shorter headers.`,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time. Send it again.'],
+};
+const malformedAnswer = [400, 'The request is not valid HTTP/1.1.'] as const;
+
+/** Answers a request that never reached a handler: malformed HTTP, headers too large, or a request that did not arrive in time. */
 export function answerClientError(
   { windows, metrics }: Pick<Core, 'windows' | 'metrics'>,
   error: NodeJS.ErrnoException,
@@ -56,20 +75,17 @@ export function answerClientError(
     socket.destroy();
     return;
   }
-  const status = parserStatuses[error.code ?? ''] ?? 400;
+  const [status, message] = parserAnswers[error.code ?? ''] ?? malformedAnswer;
   const requestId = newRequestId();
   metrics.errorAnswered('request_error');
-  const body = JSON.stringify(
-    bodyOf(new ApiError('request_error', 'the request cannot be read', { status }), requestId),
-  );
+  const body = JSON.stringify(bodyOf(new ApiError('request_error', message, { status }), requestId));
+  const window = windowHeaders(windows.countSource(socket.remoteAddress ?? ''));
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Bad Request'}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
-    ...Object.entries(windowHeaders(windows.countSource(socket.remoteAddress ?? ''))).map(
-      ([name, value]) => `${name}: ${value}`,
-    ),
+    ...Object.entries(window).map(([name, value]) => `${name}: ${value}`),
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -4,36 +4,36 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Core } from '../core/context.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
-import type { WindowUse } from '../core/windows/fixed-window.ts';
+import type { WindowUse } from '../core/windows/rate-windows.ts';
 
-/** The HTTP server with routes typed by their schemas. */
+/** The HTTP server, with routes typed by their zod schemas. */
 export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
 
-/** Whether the service takes work. */
+/** Whether the service accepts work. */
 export type Readiness = 'starting' | 'ready' | 'stopping';
 
-/** What has been counted, as text for a monitoring system. */
-export interface MetricsPage {
+/** The metrics in the Prometheus text format. */
+interface MetricsPage {
   readonly contentType: string;
   text(): Promise<string>;
 }
 
-/** What the HTTP side needs from the rest of the service. */
+/** What the HTTP layer needs from the rest of the service. */
 export interface HttpDeps {
   readonly core: Core;
   readonly log: FastifyBaseLogger;
-  /** The calls of the interface under the service's limits. */
+  /** The API operations, with the configured limits in their schemas. */
   readonly operations: Operations;
-  /** Whose X-Forwarded-For is believed: nobody's, everybody's, or that of these addresses. */
+  /** Which proxies may set X-Forwarded-For: none (false), all (true), or a comma-separated list of addresses. */
   readonly trustProxy: boolean | string;
   readonly metricsPage: MetricsPage;
-  /** Whether the metrics are shown to others than this host. */
+  /** Whether clients on other hosts may read the metrics. */
   readonly metricsPublic: boolean;
-  /** The public URL of a preview, by its token. */
+  /** The public URL of the preview with this token. */
   readonly previewUrl: (token: string) => string;
-  /** The root (PEM) that a client must trust to reach previews; undefined with a certificate of the operator's own. */
+  /** The root certificate (PEM) that preview visitors must trust; undefined when the operator brings a certificate. */
   readonly previewRoot: () => string | undefined;
-  /** Where callers reach the service, without a slash at the end. */
+  /** The public URL of the API, without a trailing slash. */
   readonly publicUrl: () => string;
   readonly readiness: () => Readiness;
 }
@@ -42,9 +42,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by authentication; read it with `accountOf`. */
     account: AccountRecord | undefined;
-    /** Ids that go on the request's log line. */
+    /** Fields added to the request's log line. */
     logged: { sandbox_id?: string; execution_id?: string; error_type?: string };
-    /** Where the caller stands, as the response tells. */
+    /** The rate window that the RateLimit headers of the response describe. */
     window: WindowUse | undefined;
   }
 }

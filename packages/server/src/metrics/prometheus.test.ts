@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Readings } from '../core/ports/metrics.ts';
-import { processRegistry } from './process-registry.ts';
-import { createPrometheusMetrics } from './prometheus.ts';
+import { createPrometheusMetrics, processRegistry } from './prometheus.ts';
 
 const documents = new URL('../../../../docs/', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, documents), 'utf8');
@@ -32,7 +31,7 @@ test('docs/metrics.md lists every metric and no other', async () => {
   expect(listed.toSorted()).toEqual((await names()).toSorted());
 });
 
-test('the dashboard is a dashboard, and asks only for metrics that there are', async () => {
+test('the dashboard is valid and queries every metric of the service, and no unknown one', async () => {
   interface Panel {
     readonly id: number;
     readonly type: string;
@@ -53,7 +52,7 @@ test('the dashboard is a dashboard, and asks only for metrics that there are', a
   expect(own.filter((name) => !queries.some((query) => query.includes(name)))).toEqual([]);
 });
 
-test('what is read shows as it is at that moment, zero where there is none', async () => {
+test('readings show the current value, and zero where there is none', async () => {
   const text = await watched().text();
   expect(text).toContain('mayfly_sandboxes{status="running",size="small"} 3');
   expect(text).toContain('mayfly_sandboxes{status="deleting",size="large"} 0');
@@ -63,13 +62,13 @@ test('what is read shows as it is at that moment, zero where there is none', asy
   expect(text).toContain('mayfly_process_resident_memory_bytes ');
 });
 
-test('a database that fails takes only its own figures off the page', async () => {
+test('a database failure removes only its own metrics from the page', async () => {
   const text = await watched({ sandboxes: () => Promise.reject(new Error('down')) }).text();
   expect(text).not.toContain('mayfly_sandboxes{');
   expect(text).toContain('mayfly_pool_machines_target{size="large"} 2');
 });
 
-test('what is known beforehand starts at zero', async () => {
+test('counters whose labels are known start at zero', async () => {
   const text = await watched().text();
   expect(text).toContain('mayfly_errors_total{type="internal_error"} 0');
   expect(text).toContain('mayfly_rate_limit_refusals_total{window="creations"} 0');
@@ -77,7 +76,7 @@ test('what is known beforehand starts at zero', async () => {
   expect(text).not.toMatch(/mayfly_(http_requests|store_errors)_total\{/);
 });
 
-test('times are seconds, credit that is taken back does not make a counter go down', async () => {
+test('times are in seconds, and withdrawn credit has its own counter', async () => {
   const metrics = watched();
   metrics.createEnded({ size: 'small', pooled: true, outcome: 'ready', durationMs: 40 });
   metrics.commandEnded('completed', 1_000, 1_250);

@@ -1,42 +1,39 @@
 import { errorTypes, sizeNames } from '@mayfly/contract';
-import { Registry } from 'prom-client';
-import type { Metrics, Readings } from '../core/ports/metrics.ts';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { type Metrics, previewOutcomes, type Readings } from '../core/ports/metrics.ts';
 import { addGauges } from './gauges.ts';
-import { counter, histogram } from './instruments.ts';
-import { processRegistry } from './process-registry.ts';
-import { requestCounter } from './request-counter.ts';
+import { counter, histogram, requestCounter } from './instruments.ts';
 
-/** Counts, and shows what it counted in the form that Prometheus reads. */
+/** Collects metrics and renders them in the text format of Prometheus. */
 export interface PrometheusMetrics extends Metrics {
   readonly contentType: string;
   text(): Promise<string>;
-  /** The registry of the service itself, without what is of the process. */
+  /** The service's own metrics, without those of the process. */
   readonly registry: Registry;
-  /** From now on the page shows these readings, too. */
+  /** Adds these readings to the page. */
   watch(readings: Readings): void;
 }
 
-/** Counts for Prometheus. What can be known beforehand starts at zero, so that a first event shows as a change. */
 export function createPrometheusMetrics(): PrometheusMetrics {
   const registry = new Registry();
   const creates = histogram(
     registry,
     'mayfly_create_duration_seconds',
-    'Time from the admission of a create to its sandbox being ready, or to its failure.',
+    'Time from the admission of a create until its sandbox is ready or has failed.',
     ['size', 'pooled', 'outcome'],
     [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
   );
   const commands = histogram(
     registry,
     'mayfly_command_duration_seconds',
-    'Time that commands took in their sandboxes.',
+    'Time that commands ran in their sandboxes.',
     ['status'],
     [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600],
   );
   const overhead = histogram(
     registry,
     'mayfly_command_overhead_seconds',
-    'Time from the record of a command to its result on disk, the command itself taken off.',
+    'Time that the service adds to a command: database, channel and agent.',
     [],
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
   );
@@ -48,83 +45,67 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   const claims = counter(
     registry,
     'mayfly_pool_claims_total',
-    'Creates of a size that the pool holds: a machine was ready (hit) or not (miss).',
+    'Creates of pooled sizes: a machine was ready (hit) or not (miss).',
     { size: sizeNames, outcome: ['hit', 'miss'] },
   );
   const restores = histogram(
     registry,
     'mayfly_restore_duration_seconds',
-    'Time that restoring a machine from its template took, the wait for a place not counted.',
+    'Time to restore a machine from its template, without the time in the queue.',
     ['size', 'purpose', 'outcome'],
     [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   );
-  const deaths = counter(registry, 'mayfly_machine_deaths_total', 'Machines that ended without being told to.', {
+  const deaths = counter(registry, 'mayfly_machine_deaths_total', 'Machines that died on their own.', {
     role: ['sandbox', 'pool'],
     size: sizeNames,
   });
-  const teardownsFailed = counter(
-    registry,
-    'mayfly_teardowns_failed_total',
-    'Tries to take a machine away that failed.',
-  );
-  const teardownsRetried = counter(registry, 'mayfly_teardowns_retried_total', 'Teardowns that were tried once more.');
+  const teardownsFailed = counter(registry, 'mayfly_teardowns_failed_total', 'Failed attempts to destroy a machine.');
+  const teardownsRetried = counter(registry, 'mayfly_teardowns_retried_total', 'Retried teardowns.');
   const capacity = counter(
     registry,
     'mayfly_capacity_refusals_total',
-    'Creates refused because the host or the ceiling takes no more machines.',
+    'Creates refused at machine capacity: the host or MAYFLY_MAX_MACHINES allows no more machines.',
     { reason: ['ceiling', 'memory', 'disk'] },
   );
   const charged = counter(
     registry,
     'mayfly_ledger_charged_micro_usd_total',
-    'Millionths of a dollar written to the ledger for finished runs.',
+    'Millionths of a dollar charged for finished runs.',
   );
   const credited = counter(
     registry,
     'mayfly_ledger_credited_micro_usd_total',
-    'Millionths of a dollar of credit that were added.',
+    'Millionths of a dollar of credit added.',
   );
   const takenBack = counter(
     registry,
     'mayfly_ledger_taken_back_micro_usd_total',
-    'Millionths of a dollar of credit that were taken back.',
+    'Millionths of a dollar of credit withdrawn.',
   );
-  const storeErrors = counter(registry, 'mayfly_store_errors_total', 'Calls of the database that failed.', {
+  const storeErrors = counter(registry, 'mayfly_store_errors_total', 'Failed database calls.', {
     operation: [],
   });
   const takeover = counter(
     registry,
     'mayfly_takeover_total',
-    'At start: sandboxes whose machines were adopted, sandboxes that had to be ended, machines that were nobody’s.',
+    'At start: sandboxes whose machines were adopted, sandboxes that were ended, and orphaned machines.',
     { outcome: ['adopted', 'settled', 'unowned'] },
   );
   const recovered = counter(
     registry,
     'mayfly_commands_recovered_total',
-    'Commands of an earlier run, or that ended while the database was away: ended with their result, or lost.',
+    'Commands of the previous run, or that ended during a database outage: completed with their result, or lost.',
     { outcome: ['recovered', 'lost'] },
   );
-  const limited = counter(registry, 'mayfly_rate_limit_refusals_total', 'Requests refused by a rate window.', {
+  const limited = counter(registry, 'mayfly_rate_limit_refusals_total', 'Requests refused by a rate limit.', {
     window: ['source', 'requests', 'creations'],
   });
-  const errors = counter(registry, 'mayfly_errors_total', 'Error answers by their type.', { type: errorTypes });
+  const errors = counter(registry, 'mayfly_errors_total', 'Error responses by type.', { type: errorTypes });
   const previews = counter(
     registry,
     'mayfly_preview_requests_total',
-    'Requests through previews: answered by the sandbox, turned into a WebSocket, or answered by the gateway itself.',
-    {
-      outcome: [
-        'served',
-        'upgraded',
-        'unknown',
-        'nothing_listening',
-        'unreachable',
-        'busy',
-        'bad_request',
-        'misdirected',
-        'not_supported',
-      ],
-    },
+    'Requests through previews: answered by the sandbox, upgraded to a WebSocket, or answered by the gateway itself.',
+    { outcome: previewOutcomes },
   );
 
   return {
@@ -156,4 +137,15 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     previewAnswered: (outcome) => previews.inc({ outcome }),
     requestAnswered: requestCounter(registry),
   };
+}
+
+let processMetrics: Registry | undefined;
+
+/** Metrics of this process: CPU, memory, event loop, garbage collection. Created once, because the collectors cannot be removed. */
+export function processRegistry(): Registry {
+  if (processMetrics === undefined) {
+    processMetrics = new Registry();
+    collectDefaultMetrics({ register: processMetrics, prefix: 'mayfly_' });
+  }
+  return processMetrics;
 }

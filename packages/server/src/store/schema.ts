@@ -1,8 +1,7 @@
 import type { ExecutionStatus, SandboxStatus, SizeName } from '@mayfly/contract';
-import type { Generated } from 'kysely';
+import type { ColumnDataType, Generated } from 'kysely';
 
-// The tables as queries see them. Times are unix milliseconds in 64-bit integers, money millionths of a dollar in the
-// same, booleans 0 or 1, output bytes.
+// The tables. Times are unix milliseconds and money is millionths of a dollar, both as 64-bit integers; booleans are 0 or 1.
 
 type Limit = Generated<number | null>;
 
@@ -14,7 +13,7 @@ export interface AccountsTable {
   suspended: number;
   /** The sum of the account's ledger entries, written together with each of them. */
   balance_micro_usd: Generated<number>;
-  // What an operator set for this account alone.
+  // Limits that an operator set for this account.
   limit_requests_per_minute: Limit;
   limit_creations_per_minute: Limit;
   limit_concurrent_sandboxes: Limit;
@@ -23,7 +22,7 @@ export interface AccountsTable {
   created_at_ms: number;
 }
 
-export interface ApiKeysTable {
+interface ApiKeysTable {
   id: string;
   account_id: string;
   /** SHA-256 of the key, lower-case hex. */
@@ -66,14 +65,14 @@ export interface ExecutionsTable {
   finished_at_ms: number | null;
 }
 
-/** Nothing in it is ever changed or removed. */
+/** Append-only: entries are never changed or removed. */
 export interface LedgerEntriesTable {
   id: string;
   account_id: string;
   kind: 'credit' | 'usage';
-  /** Positive adds to the balance. */
+  /** Positive amounts increase the balance. */
   amount_micro_usd: number;
-  /** Of usage: the sandbox that was charged for; each at most once, for ever. */
+  /** Of usage: the sandbox that was charged. Unique, so each sandbox is charged at most once. */
   sandbox_id: string | null;
   /** Of usage. */
   runtime_ms: number | null;
@@ -88,15 +87,15 @@ export interface PreviewsTable {
   created_at_ms: number;
 }
 
-/** The service that the database belongs to; one row. */
-export interface ServiceOwnerTable {
+/** The service that the database belongs to. One row. */
+interface ServiceOwnerTable {
   one: number;
   data_folder_id: string;
-  /** When the service last looked after its machines. */
+  /** When the service last recorded that it is alive. */
   alive_at_ms: number | null;
 }
 
-/** The database of the service. */
+/** All tables of the database. */
 export interface Schema {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
@@ -105,4 +104,10 @@ export interface Schema {
   ledger_entries: LedgerEntriesTable;
   previews: PreviewsTable;
   service_owner: ServiceOwnerTable;
+}
+
+/** What differs between engines in a migration. */
+export interface MigrationEngine {
+  /** The type of a column of raw bytes. */
+  readonly bytes: Extract<ColumnDataType, 'blob' | 'bytea'>;
 }

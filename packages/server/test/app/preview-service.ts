@@ -7,14 +7,14 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { readConfig } from '../../src/app/config.ts';
 import { startService } from '../../src/app/service.ts';
-import type { GatewayLimits } from '../../src/gateway/limits.ts';
+import type { GatewayLimits } from '../../src/gateway/context.ts';
 import { createGuestConnector } from '../../src/guest/connector.ts';
-import { FakeMachineDriver } from '../machines/fake/driver.ts';
+import { TunnelDriver } from './tunnel-driver.ts';
 
-/** A whole service over fake machines, whose localhost is this host's, with its gateway on a port of its own. */
+/** A whole service with a gateway. Its machines are stubs; the servers in them listen on this host. */
 export class PreviewService implements AsyncDisposable {
-  readonly driver = new FakeMachineDriver();
-  /** Every line that was logged. */
+  readonly driver = new TunnelDriver();
+  /** All log lines. */
   readonly logged: string[] = [];
   readonly #key = 'mf_test_key_of_previews';
   readonly #servers: Server[] = [];
@@ -64,7 +64,7 @@ export class PreviewService implements AsyncDisposable {
     return this.#service.core;
   }
 
-  /** One call of the interface. */
+  /** Calls the API. */
   async call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const response = await fetch(`${this.#service.url}/v1${path}`, {
       method,
@@ -79,12 +79,12 @@ export class PreviewService implements AsyncDisposable {
     return String((await this.call('POST', '/sandboxes')).id);
   }
 
-  /** The preview of a port of a sandbox. */
+  /** Opens a preview of a port of a sandbox. */
   async open(sandboxId: string, port: number): Promise<URL> {
     return new URL(String((await this.call('POST', `/sandboxes/${sandboxId}/ports`, { port })).url));
   }
 
-  /** Starts a server on localhost and gives its port. */
+  /** Starts a server on localhost. */
   async listen(listener: RequestListener, port = 0): Promise<{ readonly port: number; readonly server: Server }> {
     const server = createServer({ maxHeaderSize: 131_072 }, listener);
     this.#servers.push(server);
@@ -92,7 +92,7 @@ export class PreviewService implements AsyncDisposable {
     return { port: (server.address() as AddressInfo).port, server };
   }
 
-  /** A new sandbox, a server in it, and the URL of its preview. */
+  /** Creates a sandbox with a server in it and opens its preview. */
   async serve(
     listener: RequestListener,
   ): Promise<{ readonly sandboxId: string; readonly port: number; readonly url: URL; readonly server: Server }> {

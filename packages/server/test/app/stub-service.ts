@@ -1,17 +1,19 @@
 import { tmpdir } from 'node:os';
 import type { ErrorBody, Execution, Sandbox, SandboxList } from '@mayfly/contract';
-import { checkAnswer } from '@mayfly/contract/testing';
+import { checkResponse } from '@mayfly/contract/testing';
 import { pino } from 'pino';
+import { assembleCore } from '../../src/app/assemble-core.ts';
+import { buildApi } from '../../src/app/build-api.ts';
 import { readConfig } from '../../src/app/config.ts';
-import { wire } from '../../src/app/wire.ts';
-import { hashApiKey } from '../../src/core/accounts/api-key.ts';
+import { hashApiKey } from '../../src/core/accounts/api-keys.ts';
 import type { Deadlines } from '../../src/core/context.ts';
 import type { Readiness } from '../../src/http/http-app.ts';
+import { createPrometheusMetrics } from '../../src/metrics/prometheus.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { StubDriver } from '../core/stub-driver.ts';
 import { StubConnector } from '../core/stub-guest.ts';
 
-/** A clock that a test moves. */
+/** A clock that only moves when a test advances it. */
 export class StubClock {
   #nowMs = Date.UTC(2026, 0, 1);
   nowMs(): number {
@@ -22,7 +24,7 @@ export class StubClock {
   }
 }
 
-/** Every field that an answer may have; a test reads those that its answer has. */
+/** Every field that any response may have, so that tests can read theirs without a cast. */
 type AnswerBody = Fields<Sandbox> &
   Fields<Execution> &
   Fields<SandboxList> &
@@ -36,28 +38,29 @@ export interface Answer {
   readonly body: AnswerBody;
 }
 
-/** The whole service over stub machines and a passing database, called without a socket. */
+/** The whole API over stub machines and an in-memory database, called without a socket. */
 export async function stubService(deadlines?: Partial<Deadlines>, settings: NodeJS.ProcessEnv = {}) {
   const store = await openSqliteStore(':memory:');
   const driver = new StubDriver();
   const connector = new StubConnector();
   const clock = new StubClock();
   const log = pino({ level: 'silent' });
-  const wired = wire({
-    config: readConfig({
-      MAYFLY_DATA_DIR: tmpdir(),
-      MAYFLY_MEMORY_RESERVE_MB: '0',
-      MAYFLY_DISK_RESERVE_MB: '0',
-      ...settings,
-    }),
-    store,
-    driver,
-    connector,
-    clock,
-    log,
-    deadlines,
+  const metrics = createPrometheusMetrics();
+  const config = readConfig({
+    MAYFLY_DATA_DIR: tmpdir(),
+    MAYFLY_PUBLIC_URL: 'http://localhost',
+    MAYFLY_MEMORY_RESERVE_MB: '0',
+    MAYFLY_DISK_RESERVE_MB: '0',
+    ...settings,
   });
-  wired.readiness = 'ready';
+  let readiness: Readiness = 'ready';
+  const isAccepting = () => readiness === 'ready';
+  const core = assembleCore({ config, store, driver, connector, clock, log, metrics, deadlines, isAccepting });
+  const previews: { publicPort: number; root: string | undefined } = {
+    publicPort: config.previewPort,
+    root: undefined,
+  };
+  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness });
   const key = 'mf_test_key';
   await store.accounts.createFirst({
     id: 'acct_test',
@@ -67,7 +70,7 @@ export async function stubService(deadlines?: Partial<Deadlines>, settings: Node
     key: { id: 'key_test', hash: hashApiKey(key), prefix: 'mf_' },
   });
 
-  /** One request with the account's key, unless the headers say otherwise. Throws if the answer is not as published. */
+  /** Sends a request with the account's key unless `headers` overrides it. Throws if the response does not match the OpenAPI document. */
   async function call(
     method: string,
     url: string,
@@ -75,36 +78,37 @@ export async function stubService(deadlines?: Partial<Deadlines>, settings: Node
     headers: Record<string, string> = {},
   ): Promise<Answer> {
     const raw = typeof body === 'string' || Buffer.isBuffer(body);
-    const response = await wired.app.inject({
+    const response = await app.inject({
       method: method as 'GET',
       url,
       headers: { authorization: `Bearer ${key}`, ...headers },
       ...(body !== undefined && { payload: raw ? body : JSON.stringify(body) }),
     });
     const { statusCode: status, headers: answered } = response;
-    const problems = checkAnswer({ method, path: url, status, headers: answered, body: response.body });
+    const problems = checkResponse({ method, path: url, status, headers: answered, body: response.body });
     if (problems.length > 0) throw new Error(problems.join('\n'));
     const parsed = response.body === '' ? ({} as AnswerBody) : response.json<AnswerBody>();
     return { status, headers: answered, body: parsed };
   }
 
   return {
-    ...wired,
+    core,
+    app,
     driver,
     connector,
     clock,
     key,
     store,
     call,
-    setReadiness: (readiness: Readiness) => {
-      wired.readiness = readiness;
+    setReadiness: (next: Readiness) => {
+      readiness = next;
     },
     setPreviewRoot: (pem: string) => {
-      wired.previewRoot = pem;
+      previews.root = pem;
     },
     async [Symbol.asyncDispose]() {
-      await wired.app.close();
-      await wired.core.background.idle();
+      await app.close();
+      await core.background.idle();
       await store.close();
     },
   };

@@ -1,9 +1,9 @@
 import type { Store } from '../../src/core/ports/store/store.ts';
 
-/** Stands in for every call of a store: `operation` is e.g. `sandboxes.change`, `call` does it. */
+/** Intercepts a call of a store. `operation` is e.g. `sandboxes.change`; `call` carries it out. */
 export type Around = (operation: string, given: readonly unknown[], call: () => Promise<unknown>) => Promise<unknown>;
 
-/** A store each of whose calls goes through a test. */
+/** A store whose calls are intercepted by a test. */
 export function aroundStore(store: Store, around: Around): Store {
   const part = <Part extends object>(name: string, real: Part): Part =>
     new Proxy(real, {

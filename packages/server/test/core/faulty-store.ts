@@ -1,17 +1,17 @@
 import type { Store } from '../../src/core/ports/store/store.ts';
 import { aroundStore } from './around-store.ts';
 
-/** What goes wrong with calls of the store. */
+/** Which calls of the store fail, and how. */
 export interface Fault {
-  /** So many calls succeed first. */
+  /** The number of calls that succeed first. */
   readonly afterCalls: number;
-  /** Whether a call takes effect although it fails. */
+  /** Whether a failing call takes effect nevertheless. */
   readonly takesEffect: boolean;
-  /** How many calls in a row fail; the process dies of the first one when it is infinite. */
+  /** The number of consecutive calls that fail. If it is infinite, the process dies at the first one. */
   readonly calls: number;
 }
 
-/** A failure that a test wanted. */
+/** A failure that a test injected. */
 export class InjectedFault extends Error {
   constructor(message: string) {
     super(message);
@@ -19,7 +19,7 @@ export class InjectedFault extends Error {
   }
 }
 
-/** The store as one process sees it, until that process dies. Calls fail as a test decides. */
+/** The store as one process sees it until that process dies. A test decides which calls fail. */
 export class FaultyStore {
   readonly store: Store;
   #fault: Fault | undefined;
@@ -30,12 +30,12 @@ export class FaultyStore {
     this.store = aroundStore(store, (_operation, _given, call) => this.#call(call));
   }
 
-  /** Whatever the process still does reaches nothing. */
+  /** After its death nothing the process does has an effect. */
   get dead(): boolean {
     return this.#dead;
   }
 
-  /** Counts calls from now on. */
+  /** Sets the fault. Calls are counted from here. */
   fail(fault: Fault | undefined): void {
     this.#fault = fault;
     this.#calls = 0;

@@ -4,7 +4,7 @@ import type { InsertOutcome, SandboxGuard, SandboxRecord } from '../../src/core/
 import type { Store } from '../../src/core/ports/store/store.ts';
 import { aroundStore } from './around-store.ts';
 
-/** What is known of one sandbox. */
+/** The run of one sandbox. */
 interface Run {
   readonly priceMicroUsdPerHour: number;
   readyAtMs?: number;
@@ -13,7 +13,7 @@ interface Run {
   reason?: string | null;
 }
 
-/** A bookkeeper of its own: from when runs began and ended in the database, and never from what was charged for them. */
+/** Independent bookkeeping: derived from when runs started and ended in the database, never from what they were charged. */
 export class MoneyBook {
   readonly runs = new Map<string, Run>();
   creditsMicroUsd = 0;
@@ -25,7 +25,7 @@ export class MoneyBook {
     this.#nowMs = nowMs;
   }
 
-  /** The store, with what takes effect in it written down. */
+  /** Wraps a store and records what takes effect in it. */
   watch(store: Store): Store {
     return aroundStore(store, async (operation, given, call) => {
       const result = await call();
@@ -37,17 +37,17 @@ export class MoneyBook {
     });
   }
 
-  /** What runs that are over cost. */
+  /** The cost of the runs that have ended. */
   get endedMicroUsd(): number {
     return this.#sum((run) => run.endedAtMs !== undefined, costOf);
   }
 
-  /** For how long they were charged. */
+  /** The charged time of the runs that have ended. */
   get endedRuntimeMs(): number {
     return this.#sum((run) => run.endedAtMs !== undefined, runtimeMsOf);
   }
 
-  /** What runs that go on have cost until now. */
+  /** The cost so far of the runs that have not ended. */
   get accruedMicroUsd(): number {
     const nowMs = this.#nowMs();
     return this.#sum(
@@ -82,7 +82,7 @@ export class MoneyBook {
   }
 }
 
-/** From ready to end, but not past the expiry; nothing for a create that failed. */
+/** From ready to end, but not past the expiry; zero for a create that failed. */
 function runtimeMsOf({ readyAtMs = 0, endedAtMs = 0, expiresAtMs = 0, reason }: Run): number {
   if (readyAtMs === 0 || reason?.startsWith('provisioning_failed')) return 0;
   return Math.max(0, Math.min(endedAtMs, expiresAtMs) - readyAtMs);

@@ -5,37 +5,37 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { assembleCore } from '../../src/app/assemble-core.ts';
 import { readConfig } from '../../src/app/config.ts';
-import { addCredit } from '../../src/core/accounts/add-credit.ts';
-import { AccountRefusal } from '../../src/core/accounts/refusal.ts';
+import { AccountError } from '../../src/core/accounts/find-account.ts';
+import { addCredit } from '../../src/core/accounts/manage-accounts.ts';
 import type { Core } from '../../src/core/context.ts';
 import { ApiError } from '../../src/core/errors/api-error.ts';
-import { takeOver } from '../../src/core/machines/handover.ts';
-import { reconcile } from '../../src/core/machines/reconcile.ts';
-import { balanceMicroUsd } from '../../src/core/money/funds.ts';
+import { balanceMicroUsd } from '../../src/core/money/balance.ts';
+import type { MachineDriver } from '../../src/core/ports/machine-driver.ts';
 import type { AccountRecord } from '../../src/core/ports/store/account-store.ts';
 import type { Store } from '../../src/core/ports/store/store.ts';
+import { adoptMachines } from '../../src/core/recovery/adopt-machines.ts';
+import { reconcile } from '../../src/core/recovery/reconcile.ts';
 import { createSandbox } from '../../src/core/sandboxes/create.ts';
-import { deleteSandbox } from '../../src/core/sandboxes/delete.ts';
-import { expireSandboxes } from '../../src/core/sandboxes/expire.ts';
+import { deleteSandbox, expireSandboxes } from '../../src/core/sandboxes/end.ts';
 import { extendSandbox } from '../../src/core/sandboxes/extend.ts';
+import { CrashableDriver } from './crashable-driver.ts';
 import { type Fault, FaultyStore, InjectedFault } from './faulty-store.ts';
 import { MoneyBook } from './money-book.ts';
-import { MortalDriver } from './mortal-driver.ts';
 import { StubDriver } from './stub-driver.ts';
 import { StubConnector } from './stub-guest.ts';
 
 const quota = 3;
 const minuteMs = 60_000;
-const givingUpMs = 45_000;
+const slowDestroyMs = 45_000;
 
-/** What may go wrong with the database next: for a few calls, or so that the process dies of it. */
+/** The next database fault: a few calls fail, or the process dies. */
 const fault: fc.Arbitrary<Fault> = fc.record({
   afterCalls: fc.nat(5),
   takesEffect: fc.boolean(),
   calls: fc.constantFrom(1, 2, 3, Number.POSITIVE_INFINITY),
 });
 
-/** What people, time and machines do. `which` picks one of those there are. */
+/** What users, time and machines do. `which` selects one of the existing sandboxes or machines. */
 const act = fc.oneof(
   {
     weight: 6,
@@ -65,7 +65,7 @@ const act = fc.oneof(
 );
 type Act = typeof act extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Several things at once, after some time and with the database failing; perhaps a restart. */
+/** Concurrent acts after some time, perhaps with a database fault and a restart. */
 const turn = fc.record({
   passesMs: fc.oneof(fc.nat(90 * minuteMs), fc.constant(0)),
   fault: fc.option(fault, { freq: 3, nil: undefined }),
@@ -80,7 +80,7 @@ const turn = fc.record({
 });
 type Turn = typeof turn extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** One account's world: a database and machines that stay, and processes of the service that come and go. */
+/** One account with a persistent database and persistent machines, while processes of the service start and die. */
 class World {
   readonly #store: Store;
   readonly #account: AccountRecord;
@@ -94,36 +94,37 @@ class World {
     MAYFLY_DISK_RESERVE_MB: '0',
     MAYFLY_DISK_OVERCOMMIT: '1000',
   });
-  /** Sandboxes whose creates failed while the process lived on. */
+  /** Sandboxes whose creates failed without a crash of the process. */
   readonly #failedCreates = new Set<string>();
   #nowMs = Date.UTC(2026, 0, 1);
-  #givingUpMs = 0;
+  #destroyMs = 0;
   #faulty: FaultyStore;
   #core: Core;
+  #driver: MachineDriver;
 
   constructor(store: Store, account: AccountRecord, openingCreditMicroUsd: number) {
     this.#book = new MoneyBook(this.#config.prices, () => this.#nowMs);
     this.#book.creditsMicroUsd = openingCreditMicroUsd;
     this.#store = this.#book.watch(store);
     this.#account = account;
-    [this.#faulty, this.#core] = this.#newProcess();
+    [this.#faulty, this.#core, this.#driver] = this.#newProcess();
   }
 
   async take({ passesMs, fault: wrong, acts, restart }: Turn): Promise<void> {
     this.#nowMs += passesMs;
     this.#faulty.fail(wrong);
     this.#host.beforeLaunched = async () => {};
-    // A create alone may take its time to give its machine up; beside others that would move their time, too.
-    this.#givingUpMs = acts.length === 1 && acts[0]?.kind === 'create' ? givingUpMs : 0;
+    // Only a create that runs alone may be slow: the clock is shared with concurrent acts.
+    this.#destroyMs = acts.length === 1 && acts[0]?.kind === 'create' ? slowDestroyMs : 0;
     await Promise.all(acts.map((next) => this.#do(next).catch(expectRefusal)));
     await this.#core.background.idle();
     this.#faulty.fail(undefined);
-    this.#givingUpMs = 0;
+    this.#destroyMs = 0;
     if (restart !== undefined || this.#faulty.dead) await this.#restart(restart ?? { downMs: 0, deaths: 0 });
     await this.check();
   }
 
-  /** The balance is the credits without what runs cost, no more than the quota is open, and nobody pays for what failed. */
+  /** The balance is the credits minus the cost of runs, and the quota is not exceeded. */
   async check(): Promise<void> {
     const book = this.#book;
     const { settledMicroUsd, spentMicroUsd, addedMicroUsd, runtimeMs } = await this.#store.ledger.summary(
@@ -148,7 +149,7 @@ class World {
     }
   }
 
-  /** Nothing fails any more and everybody deletes what they have: then nothing is left, and nobody paid for what failed. */
+  /** Without further faults, deletes everything: no sandbox or machine is left, and failed creates cost nothing. */
   async end(): Promise<void> {
     for (const machine of this.#host.machines) machine.beforeDestroyed = async () => {};
     await this.#sweep();
@@ -210,7 +211,7 @@ class World {
     }
   }
 
-  /** Whoever deletes a sandbox whose create they were told had failed takes it for theirs. */
+  /** Deleting a sandbox whose create was reported as failed acknowledges that it exists. */
   async #delete(id: string): Promise<void> {
     this.#failedCreates.delete(id);
     await deleteSandbox(this.#core, this.#account, id);
@@ -222,7 +223,7 @@ class World {
     await this.#core.background.idle();
   }
 
-  /** The process is gone, orderly or not; some time later there is another one, which may die while it starts. */
+  /** Ends the process and starts another one some time later, which may die while it starts. */
   async #restart({
     downMs,
     deaths,
@@ -230,15 +231,15 @@ class World {
   }: NonNullable<Turn['restart']> | { downMs: number; deaths: number; fault?: undefined }): Promise<void> {
     this.#faulty.die();
     this.#core.teardowns[Symbol.dispose]();
-    // What the database could not be told is lost with the process: such a sandbox looks as if its machine had died.
+    // A failed create that could not be recorded is lost with the process: its sandbox looks as if its machine had died.
     for (const { id, status } of await this.#sandboxes()) if (status === 'running') this.#failedCreates.delete(id);
     for (let death = 0; death < deaths; death++) (await this.#machine(death))?.die('killed');
     this.#nowMs += downMs;
     for (const next of [wrong, undefined]) {
-      [this.#faulty, this.#core] = this.#newProcess();
+      [this.#faulty, this.#core, this.#driver] = this.#newProcess();
       this.#faulty.fail(next);
       try {
-        await takeOver(this.#core);
+        await adoptMachines(this.#core, this.#driver);
         await this.#core.background.idle();
         this.#faulty.fail(undefined);
         if (!this.#faulty.dead) return;
@@ -250,7 +251,7 @@ class World {
     }
   }
 
-  /** A machine will not go, for a while. */
+  /** The next two attempts to destroy a machine fail. */
   async #keepMachine(which: number): Promise<void> {
     const machine = await this.#machine(which);
     if (machine === undefined) return;
@@ -274,39 +275,38 @@ class World {
     return this.#store.sandboxes.list(this.#account.id, { limit: 1_000, includeDeleted: true });
   }
 
-  #newProcess(): [FaultyStore, Core] {
+  #newProcess(): [FaultyStore, Core, MachineDriver] {
     const faulty = new FaultyStore(this.#store);
-    const core = assembleCore(
-      {
-        config: this.#config,
-        store: faulty.store,
-        driver: new MortalDriver(
-          this.#host,
-          () => faulty.dead,
-          () => {
-            this.#nowMs += this.#givingUpMs;
-          },
-        ),
-        connector: new StubConnector(),
-        log: pino({ level: 'silent' }),
-        clock: { nowMs: () => this.#nowMs },
+    const driver = new CrashableDriver(
+      this.#host,
+      () => faulty.dead,
+      () => {
+        this.#nowMs += this.#destroyMs;
       },
-      () => true,
     );
-    return [faulty, core];
+    const core = assembleCore({
+      config: this.#config,
+      store: faulty.store,
+      driver,
+      connector: new StubConnector(),
+      log: pino({ level: 'silent' }),
+      clock: { nowMs: () => this.#nowMs },
+      isAccepting: () => true,
+    });
+    return [faulty, core, driver];
   }
 }
 
-/** What may be thrown at somebody here; anything else is a mistake in the service. */
+/** The errors that callers may get here. Any other error is a bug in the service. */
 function expectRefusal(error: unknown): void {
   if (error instanceof ApiError && error.type !== 'internal_error') return;
-  if (error instanceof AccountRefusal || error instanceof InjectedFault) return;
+  if (error instanceof AccountError || error instanceof InjectedFault) return;
   throw error;
 }
 
-/** Random histories with failures, crashes and restarts in them. `open` gives an empty store each time. */
+/** Random histories with faults, crashes and restarts. `open` returns an empty store. */
 export function describeMoney(engine: string, runs: number, open: () => Promise<Store>): void {
-  test(`over ${engine}: whatever happens and whenever the service dies, the balance is the credits minus what runs cost`, async () => {
+  test(`over ${engine}: after any history of faults and crashes, the balance is the credits minus the cost of runs`, async () => {
     const store = await open();
     let accounts = 0;
     const history = fc.asyncProperty(fc.nat(500_000), fc.array(turn, { maxLength: 12 }), async (opening, turns) => {

@@ -1,4 +1,5 @@
 import type {
+  AgentChannel,
   DriverCapabilities,
   LaunchRequest,
   Machine,
@@ -6,7 +7,7 @@ import type {
   MachineExit,
 } from '../../src/core/ports/machine-driver.ts';
 
-/** A machine that exists only by name. */
+/** A machine without a process. */
 export class StubMachine implements Machine {
   readonly id: string;
   readonly size: LaunchRequest['size'];
@@ -14,9 +15,9 @@ export class StubMachine implements Machine {
   destroyed = false;
   dead = false;
   paused = false;
-  /** Makes it impossible to resume. */
+  /** Makes every resume fail. */
   resumeError: Error | undefined;
-  /** Waited for before a destroy is done; make it reject or hang. */
+  /** Runs before the machine counts as destroyed; a test makes it reject or hang. */
   beforeDestroyed: () => Promise<void> = async () => {};
   readonly #exit: (exit: MachineExit) => void;
 
@@ -28,7 +29,7 @@ export class StubMachine implements Machine {
     this.#exit = resolve;
   }
 
-  /** Lets it die by itself. */
+  /** Exits without having been asked to. */
   die(reason: string): void {
     this.dead = true;
     this.#exit({ requested: false, reason });
@@ -40,11 +41,11 @@ export class StubMachine implements Machine {
     this.#exit({ requested: true, reason: 'destroyed' });
   }
 
-  openAgentChannel(): Promise<never> {
+  openAgentChannel(): Promise<AgentChannel> {
     return Promise.reject(new Error('a stub has no channel'));
   }
 
-  leave(): void {}
+  detach(): void {}
   async setEgress(): Promise<void> {}
   async pause(): Promise<void> {
     this.paused = true;
@@ -56,10 +57,10 @@ export class StubMachine implements Machine {
   }
 }
 
-/** A driver whose launches a test decides. */
+/** A driver whose launches are controlled by a test. */
 export class StubDriver implements MachineDriver {
   readonly machines: StubMachine[] = [];
-  /** Waited for before a launch is done; make it reject or hang. */
+  /** Runs before a launch succeeds; a test makes it reject or hang. */
   beforeLaunched: (request: LaunchRequest) => Promise<void> = async () => {};
 
   async launch(request: LaunchRequest): Promise<StubMachine> {
@@ -69,12 +70,12 @@ export class StubDriver implements MachineDriver {
     return machine;
   }
 
-  /** Those of its machines that are alive, as if an earlier run had left them. */
+  /** The machines that are alive, as if an earlier run had left them running. */
   async adopt(): Promise<StubMachine[]> {
     return this.machines.filter(({ destroyed, dead }) => !destroyed && !dead);
   }
 
-  async close(): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   /** The newest machine. */
   get newest(): StubMachine {

@@ -4,14 +4,14 @@ import { type GuestAgent, type GuestEntry, type GuestListing, GuestRefusal } fro
 
 type FileCalls = Pick<GuestAgent, 'readFile' | 'writeFile' | 'listFiles' | 'deleteFile'>;
 
-/** The files of stub machines, by absolute path, and the directories that a test lists. */
+/** The files of stub machines by absolute path, and the directories that a test defines. */
 export class StubFiles implements FileCalls {
   readonly contents = new Map<string, Buffer>();
   readonly directories = new Map<string, readonly GuestEntry[]>([['/workspace', []]]);
-  /** Called before anything happens: throw, wait or hang. */
+  /** Runs before every call; a test makes it throw, wait or hang. */
   before: () => Promise<void> = async () => {};
 
-  /** Every call fails with this code. */
+  /** Makes every call fail with this code. */
   refuse(code: string, message = 'the agent says no'): void {
     this.before = () => Promise.reject(new GuestRefusal(code, message));
   }

@@ -9,20 +9,20 @@ import {
 } from '../../src/core/ports/guest-agent.ts';
 import { StubFiles } from './stub-files.ts';
 
-/** What a stubbed command answers. */
+/** Returns the result of a stubbed command. */
 export type StubCommand = (request: ExecuteRequest) => Promise<ExecuteResult>;
 
-/** A command that ended well, with whatever a test wants otherwise. */
-export function resultOf(more: Partial<ExecuteResult> = {}): ExecuteResult {
+/** The result of a successful command, with overrides. */
+export function resultOf(overrides: Partial<ExecuteResult> = {}): ExecuteResult {
   const times = { durationMs: 1, startedAtMs: 0, finishedAtMs: 0 };
   const output = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), truncated: false };
-  return { exitCode: 0, signal: 0, timedOut: false, oomKilled: false, ...times, ...output, ...more };
+  return { exitCode: 0, signal: 0, timedOut: false, oomKilled: false, ...times, ...output, ...overrides };
 }
 
-/** Agents whose commands a test decides. Counts attaches; records identities and what was forgotten. */
+/** Agents whose commands are controlled by a test. Records attaches, identities, expiries and acknowledged executions. */
 export class StubConnector implements GuestConnector {
   command: StubCommand = async ({ command }) => resultOf({ stdout: Buffer.from(`ran ${command}\n`) });
-  /** What a command that an earlier connection started answers. */
+  /** Returns the result of a command that an earlier connection started. */
   resumed: (id: string) => Promise<ExecuteResult> = () =>
     Promise.reject(new GuestRefusal('not_found', 'no such execution'));
   attachError: Error | undefined;
@@ -58,7 +58,7 @@ export class StubConnector implements GuestConnector {
       forgetExecution: async (id) => void this.forgotten.push(id),
       hello: unused,
       setClock: unused,
-      figures: unused,
+      stats: unused,
       openTunnel: unused,
       resumeExecution: (id) => Promise.race([this.resumed(id), lost]),
       readFile: (path, maxBytes) => Promise.race([this.files.readFile(path, maxBytes), lost]),
@@ -68,7 +68,7 @@ export class StubConnector implements GuestConnector {
     };
   }
 
-  /** Cuts every connection there is. */
+  /** Closes every connection. */
   disconnect(): void {
     for (const close of this.#disconnects.splice(0)) close();
   }

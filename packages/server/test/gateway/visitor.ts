@@ -19,7 +19,7 @@ export interface VisitOptions {
   readonly agent?: Agent;
 }
 
-/** Somebody who trusts the authority and visits previews, which are all on this host. */
+/** A client that trusts the local authority and visits previews on this host. */
 export class Visitor {
   readonly #ca: string;
 
@@ -27,7 +27,7 @@ export class Visitor {
     this.#ca = ca;
   }
 
-  /** Where a preview is, for Node's clients. */
+  /** The connection options for a preview. */
   address(url: URL): {
     readonly host: string;
     readonly port: number;
@@ -37,12 +37,12 @@ export class Visitor {
     return { host: '127.0.0.1', port: Number(url.port), servername: url.hostname, ca: this.#ca };
   }
 
-  /** A whole answer over HTTP/1.1. */
+  /** Fetches a page over HTTP/1.1. */
   async get(url: URL, options: VisitOptions = {}): Promise<Page> {
     return pageOf(await this.open(url, options));
   }
 
-  /** The head of an answer over HTTP/1.1, its body still to come. */
+  /** Sends a request over HTTP/1.1 and returns the response before its body is read. */
   async open(url: URL, { method = 'GET', headers, body, path, agent }: VisitOptions = {}): Promise<IncomingMessage> {
     const options: RequestOptions = {
       ...this.address(url),
@@ -57,14 +57,14 @@ export class Visitor {
     return answer;
   }
 
-  /** A connection over HTTP/2. */
+  /** Opens an HTTP/2 connection. */
   http2(url: URL): ClientHttp2Session {
     const session = connectHttp2(url, { ...this.address(url), maxSessionMemory: 100 });
     session.on('error', () => {});
     return session;
   }
 
-  /** A TLS connection over which anything can be said. */
+  /** Opens a TLS connection for raw bytes. */
   async raw(url: URL, more: ConnectionOptions = {}): Promise<TLSSocket> {
     const socket = connectTls({ ...this.address(url), ALPNProtocols: ['http/1.1'], ...more });
     socket.on('error', () => {});
@@ -73,7 +73,7 @@ export class Visitor {
   }
 }
 
-/** Everything that comes until the other side ends. */
+/** Reads until the connection is closed. */
 export async function untilEnd(socket: TLSSocket): Promise<string> {
   let seen = '';
   socket.on('data', (bytes: Buffer) => {

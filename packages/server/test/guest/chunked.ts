@@ -1,4 +1,4 @@
-/** The bytes cut into pieces of these sizes, taken in turn; whole when there are none. */
+/** Splits the bytes into chunks, cycling through these sizes; one chunk if there are none. */
 export function chunked(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   const chunks: Buffer[] = [];
   let at = 0;

@@ -6,42 +6,42 @@ import { expect } from 'vitest';
 import { chunked } from './chunked.ts';
 import { type Mutation, mutate, mutations } from './mutate.ts';
 
-/** One parser of hostile bytes. */
+/** A parser of untrusted bytes. */
 export interface FuzzTarget {
-  /** Folder of its corpus: one input per file. */
+  /** The folder of its corpus, one input per file. */
   readonly corpus: string;
   /**
-   * Parses the pieces and says what came of them: the same text for the same bytes, however they are cut.
+   * Parses the chunks and describes the outcome: the same text for the same bytes, however they are chunked.
    * Whatever it throws is a finding.
    */
   readonly parse: (pieces: readonly Buffer[]) => string | Promise<string>;
-  /** How many inputs are tried for each one that was asked for; 1 when absent. */
+  /** Fraction of the requested runs to do, for slow targets; 1 by default. */
   readonly pace?: number;
-  /** What comes of the bytes depends on when they come, too: only that it ends well counts. */
+  /** The outcome also depends on timing, so different chunking may give different outcomes. */
   readonly timing?: boolean;
 }
 
-/** Everything that can be set, from the environment of a longer run. */
+/** Settings from the environment, for longer runs. */
 const settings = {
   /** Mutated inputs per target. */
   runs: Number(process.env.MAYFLY_FUZZ_RUNS ?? 500),
-  /** The same seed gives the same inputs; "random" picks one. */
+  /** The same seed gives the same inputs; "random" picks a new one. */
   seed: process.env.MAYFLY_FUZZ_SEED === 'random' ? Date.now() % 2 ** 31 : Number(process.env.MAYFLY_FUZZ_SEED ?? 1),
-  /** Keeps inputs that lead to something no corpus file leads to, and those that break a parser. */
+  /** Saves inputs with an outcome that no corpus file has, and those that break a parser. */
   save: process.env.MAYFLY_FUZZ_SAVE === '1',
 };
 
-/** The longest that one input may keep a parser busy, in milliseconds: far above what any takes, so only a blow-up passes it. */
+/** The most time one input may take: far more than any does, so that only exponential behaviour exceeds it. */
 const inputDeadlineMs = 5_000;
 const longestInputBytes = 256 * 1024;
-/** Larger inputs, and more of one run, stay out of the repository. */
+/** Larger inputs, and more per run, are not saved. */
 const longestSavedBytes = 2_048;
 const mostSaved = 20;
 
-/** How long a test of one target may take, in milliseconds. */
+/** The timeout for the test of one target. */
 export const fuzzTimeoutMs: number = 60_000 + settings.runs * 40;
 
-/** Replays the corpus, then mutations of it: each input ends in bounded time, and its cutting changes nothing. */
+/** Replays the corpus, then mutations of it. Every input must finish in bounded time with the same outcome however it is chunked. */
 export async function fuzz(name: string, target: FuzzTarget): Promise<void> {
   const corpus = readCorpus(target.corpus);
   const seen = new Set<string>();
@@ -96,7 +96,7 @@ function readCorpus(folder: string): Buffer[] {
   return corpus;
 }
 
-/** What an outcome has in common with others of its kind: its different lines, without numbers and quoted values. */
+/** The kind of an outcome: its distinct lines without numbers and quoted values. */
 function signatureOf(outcome: string): string {
   const words = outcome.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').replaceAll(/[0-9a-f]*[0-9][0-9a-f]*/g, '#');
   return [...new Set(words.split('\n'))].sort().join('\n');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** One change of an input; positions are taken modulo its length. */
+/** A change of an input. Positions are modulo its length. */
 export type Mutation =
   | { readonly kind: 'flip'; readonly at: number; readonly bit: number }
   | { readonly kind: 'write'; readonly at: number; readonly bytes: Buffer }
@@ -8,7 +8,7 @@ export type Mutation =
   | { readonly kind: 'remove'; readonly at: number; readonly length: number }
   | { readonly kind: 'repeat'; readonly at: number; readonly length: number; readonly times: number };
 
-/** Numbers that parsers trip over, as bytes. */
+/** Boundary values that break parsers, as bytes. */
 const edges = [
   '00',
   '7f',
@@ -23,7 +23,7 @@ const edges = [
   '00010000',
   '00010001',
 ];
-/** Texts that parsers trip over. */
+/** Texts that break parsers. */
 const texts = [
   '-1',
   '1e308',
@@ -43,7 +43,7 @@ const texts = [
 
 const dictionary = [...edges.map((hex) => Buffer.from(hex, 'hex')), ...texts.map((text) => Buffer.from(text))];
 
-/** Lists of changes, some of which bring pieces of other inputs in. */
+/** Lists of changes; some splice in parts of other inputs. */
 export function mutations(corpus: readonly Buffer[]): fc.Arbitrary<Mutation[]> {
   const at = fc.nat(1_000_000);
   const piece = fc.oneof(

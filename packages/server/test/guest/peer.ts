@@ -4,18 +4,18 @@ import type { AgentChannel } from '../../src/core/ports/machine-driver.ts';
 import { emptySettings, rawFrame } from './raw-http2.ts';
 import type { Wire } from './transports.ts';
 
-/** The guest's side of a channel, for tests: raw, so that a test can do there whatever it likes. */
+/** The guest's side of a channel. Its streams are raw, so that a test can send anything. */
 export interface Peer {
   readonly channel: AgentChannel;
   readonly control: Duplex;
   readonly data: Duplex;
-  /** Settles with the nonce of the first attach line. */
+  /** Resolves with the nonce of the first attach line. */
   readonly nonce: Promise<string>;
   /** True once the host has called close() on its channel. */
   closed(): boolean;
 }
 
-/** A peer over two fresh wires. */
+/** Opens a channel and returns the guest's side. */
 export async function openPeer(open: () => Promise<Wire>): Promise<Peer> {
   const [hostControl, control] = await open();
   const [hostData, data] = await open();
@@ -37,7 +37,7 @@ export async function openPeer(open: () => Promise<Wire>): Promise<Peer> {
   return { channel: { control: hostControl, data: hostData, close }, control, data, nonce, closed: () => closed };
 }
 
-/** Answers the attach, sending `before` ahead of the marker; bytes the host sends from then on stay in the stream. */
+/** Answers the attach, with `before` and `after` around the marker. Bytes that the host sends afterwards stay in the stream. */
 export async function answerAttach(
   peer: Peer,
   before: Buffer = Buffer.alloc(0),
@@ -57,7 +57,7 @@ export async function answerAttach(
 
 export type Handler = (stream: ServerHttp2Stream, path: string, method: string) => unknown;
 
-/** A peer that attaches and serves HTTP/2; /hello is answered unless the handler is asked first. */
+/** Answers the attach and serves HTTP/2. Answers /hello itself unless `greet` is false. */
 export async function serve(peer: Peer, handler: Handler, greet = true): Promise<ServerHttp2Session> {
   await answerAttach(peer);
   const session = performServerHandshake(peer.data);
@@ -73,7 +73,7 @@ export async function serve(peer: Peer, handler: Handler, greet = true): Promise
 
 export const hello = { protocol: 1, version: 'test', kernel: '6.12', boot_ms: 1 };
 
-/** A whole JSON answer. */
+/** Sends a JSON answer. */
 export function respondJson(stream: ServerHttp2Stream, status: number, body: unknown): void {
   stream.respond({ ':status': status });
   stream.end(JSON.stringify(body));
@@ -103,7 +103,7 @@ export const ended = {
   truncated: false,
 };
 
-/** Reads what the host sends until an HTTP/2 frame of this type has come (the peer speaks raw bytes). */
+/** Reads from the host until an HTTP/2 frame of this type arrives (for peers that send raw bytes). */
 export function untilFrame(peer: Peer, type: number, prefaceBytes: number): Promise<void> {
   return new Promise((resolve) => {
     let seen = Buffer.alloc(0);
@@ -120,7 +120,7 @@ export function untilFrame(peer: Peer, type: number, prefaceBytes: number): Prom
   });
 }
 
-/** Attaches and answers the hello in raw bytes; the host's next request is stream 3. */
+/** Answers the attach and the hello in raw bytes. The host's next request is stream 3. */
 export async function greetRaw(peer: Peer): Promise<void> {
   await answerAttach(peer, Buffer.alloc(0), emptySettings);
   await untilFrame(peer, 1, 24);

@@ -1,4 +1,4 @@
-/** One HTTP/2 frame, byte by byte, whether it is legal or not. */
+/** An HTTP/2 frame, valid or not. */
 export function rawFrame(type: number, flags: number, streamId: number, payload: Buffer): Buffer {
   const header = Buffer.alloc(9);
   header.writeUIntBE(payload.length, 0, 3);
@@ -8,7 +8,7 @@ export function rawFrame(type: number, flags: number, streamId: number, payload:
   return Buffer.concat([header, payload]);
 }
 
-/** The SETTINGS frame with which a server begins. */
+/** The SETTINGS frame that a server sends first. */
 export const emptySettings = rawFrame(4, 0, 0, Buffer.alloc(0));
 
 /** A complete `:status 200` answer without a body. */

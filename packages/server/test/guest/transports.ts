@@ -7,13 +7,13 @@ import { type Duplex, duplexPair } from 'node:stream';
 /** Two ends of one byte stream: the host's, then the guest's. */
 export type Wire = readonly [host: Duplex, guest: Duplex];
 
-/** The kinds of stream a driver may hand over: plain Duplex objects (the fake) and unix sockets (QEMU). */
+/** The kinds of stream that a channel can consist of: plain Duplex objects, as in tests, and unix sockets, as with QEMU. */
 export const transports: readonly { readonly name: string; readonly open: () => Promise<Wire> }[] = [
   { name: 'memory', open: async () => duplexPair() },
   { name: 'unix socket', open: openUnixSocket },
 ];
 
-async function openUnixSocket(): Promise<Wire> {
+export async function openUnixSocket(): Promise<Wire> {
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-wire-'));
   const path = join(folder, 's');
   const server = createServer();

@@ -1,28 +1,29 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { GuestAgent, GuestConnector } from '../../src/core/ports/guest-agent.ts';
 import type { LaunchRequest, Machine, MachineDriver } from '../../src/core/ports/machine-driver.ts';
+import { withDeadline } from '../../src/core/scheduling/deadline.ts';
 
 export interface DriverSuiteOptions<M extends Machine> {
-  /** Makes a machine die by itself, as a crash would. */
+  /** Ends a machine without destroy(), as a crash would. */
   readonly kill: (machine: M) => Promise<void> | void;
-  /** Names of everything on the host that machines of this suite still hold. */
+  /** Everything on the host that machines of this suite have left. */
   readonly leftovers: () => Promise<readonly string[]> | readonly string[];
-  /** In front of every machine id; [a-z0-9_-]. */
+  /** The prefix of every machine id; [a-z0-9_-]. */
   readonly idPrefix?: string;
-  /** For a launch and its attach. */
+  /** Deadline for a launch and its attach. */
   readonly launchMs?: number;
-  /** For everything else a test waits for; a command under emulation may take a second. */
+  /** Deadline for everything else; an emulated command may take a second. */
   readonly stepMs?: number;
-  /** How long a paused machine must stay silent to count as silent. */
+  /** How long a paused machine must not answer. */
   readonly silenceMs?: number;
-  /** For a dead machine to be noticed. */
+  /** Deadline for noticing that a machine has exited. */
   readonly deathMs?: number;
 }
 
-/** A driver whose machines have a type of their own. */
+/** A driver with its own type of machine. */
 type DriverOf<M extends Machine> = Pick<MachineDriver, 'capabilities'> & { launch(request: LaunchRequest): Promise<M> };
 
-/** What every engine must do, as the users of MachineDriver rely on it. Call it in a test file of the engine. */
+/** The tests that every implementation of MachineDriver must pass. Call it in a test file of the implementation. */
 export function describeMachineDriver<M extends Machine>(
   name: string,
   makeDriver: () => Promise<DriverOf<M>>,
@@ -32,7 +33,7 @@ export function describeMachineDriver<M extends Machine>(
   const { kill, leftovers, idPrefix = 'suite', launchMs = 30_000, stepMs = 15_000 } = options;
   const { silenceMs = 300, deathMs = 2_000 } = options;
 
-  describe(`the ${name} driver`, { timeout: 2 * launchMs + 4 * stepMs }, () => {
+  describe(`the ${name} driver`, () => {
     const connector = makeConnector();
     const opened: { machines: M[]; agents: GuestAgent[] } = { machines: [], agents: [] };
     let driver: DriverOf<M>;
@@ -71,7 +72,7 @@ export function describeMachineDriver<M extends Machine>(
       expect(await leftovers()).toEqual([]);
     }, 2 * stepMs);
 
-    it('launches a machine whose agent says hello, takes an identity and runs commands', async () => {
+    it('launches a machine whose agent answers, accepts an identity and runs commands', async () => {
       const id = nextId();
       const machine = await launch(id);
       expect([machine.id, machine.size]).toEqual([id, 'small']);
@@ -83,14 +84,14 @@ export function describeMachineDriver<M extends Machine>(
       expect(await run(agent, 'echo hi')).toEqual({ exitCode: 0, stdout: 'hi\n', stderr: '' });
     });
 
-    it('keeps two machines apart', async () => {
+    it('isolates two machines from each other', async () => {
       const [first, second] = await Promise.all([launch().then(attach), launch().then(attach)]);
       await first.writeFile('secret.txt', Buffer.from('of the first'), 1_000);
       expect((await first.readFile('secret.txt', 1_000)).content.toString()).toBe('of the first');
       await expect(second.readFile('secret.txt', 1_000)).rejects.toMatchObject({ code: 'not_found' });
     });
 
-    it('is silent while paused and goes on when resumed', async ({ skip }) => {
+    it('does not answer while paused, and continues when resumed', async ({ skip }) => {
       if (!driver.capabilities().pause) skip();
       const machine = await launch();
       const agent = await attach(machine);
@@ -100,7 +101,7 @@ export function describeMachineDriver<M extends Machine>(
       const hello = agent.hello().then(() => {
         answered = true;
       });
-      await expect(within(silenceMs, hello)).rejects.toThrow('not settled');
+      await expect(within(silenceMs, hello)).rejects.toThrow('took longer than');
       expect(answered).toBe(false);
       await machine.resume();
       await machine.resume();
@@ -109,7 +110,7 @@ export function describeMachineDriver<M extends Machine>(
       expect((await run(agent, 'echo back')).stdout).toBe('back\n');
     });
 
-    it('takes a new channel after the old one was closed, and keeps its state', async () => {
+    it('accepts a new channel after the old one was closed, and keeps its state', async () => {
       const machine = await launch();
       const before = await attach(machine);
       await before.writeFile('kept.txt', Buffer.from('kept'), 1_000);
@@ -119,14 +120,14 @@ export function describeMachineDriver<M extends Machine>(
       expect((await after.readFile('kept.txt', 1_000)).content.toString()).toBe('kept');
     });
 
-    it('destroys a machine once, however often it is asked', async () => {
+    it('destroys a machine once, however often destroy is called', async () => {
       const machine = await launch();
       const agent = await attach(machine);
       await within(stepMs, Promise.all([machine.destroy(), machine.destroy()]));
       await within(stepMs, machine.destroy());
       expect(await within(stepMs, machine.exited)).toMatchObject({ requested: true });
       await within(stepMs, agent.closed);
-      await expect(within(stepMs, machine.openAgentChannel())).rejects.not.toThrow('not settled');
+      await expect(within(stepMs, machine.openAgentChannel())).rejects.not.toThrow('took longer than');
       expect(await leftovers()).toEqual([]);
     });
 
@@ -138,25 +139,25 @@ export function describeMachineDriver<M extends Machine>(
       expect(await within(stepMs, machine.exited)).toMatchObject({ requested: true });
     });
 
-    it('refuses an id that is in use, and leaves its machine alone', async () => {
+    it('rejects an id that is in use, without affecting its machine', async () => {
       const machine = await launch();
       await expect(within(launchMs, driver.launch({ id: machine.id, size: 'small' }))).rejects.not.toThrow(
-        'not settled',
+        'took longer than',
       );
       expect((await (await attach(machine)).hello()).protocol).toBe(1);
     });
 
-    it('leaves nothing of a launch that was aborted before or while it ran', async () => {
+    it('leaves nothing behind when a launch is aborted before or while it runs', async () => {
       const early = driver.launch({ id: nextId(), size: 'small', signal: AbortSignal.abort() });
-      await expect(within(launchMs, early)).rejects.not.toThrow('not settled');
+      await expect(within(launchMs, early)).rejects.not.toThrow('took longer than');
       const abort = new AbortController();
       const late = driver.launch({ id: nextId(), size: 'small', signal: abort.signal });
       abort.abort();
-      await expect(within(launchMs, late)).rejects.not.toThrow('not settled');
+      await expect(within(launchMs, late)).rejects.not.toThrow('took longer than');
       expect(await leftovers()).toEqual([]);
     });
 
-    it('tells of a machine that died by itself, with a reason', async () => {
+    it('reports a machine that exited on its own, with a reason', async () => {
       const machine = await launch();
       const agent = await attach(machine);
       await kill(machine);
@@ -169,15 +170,7 @@ export function describeMachineDriver<M extends Machine>(
   });
 }
 
-/** The outcome of the work, or an error that says "not settled" when it takes longer. */
-async function within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not settled within ${deadlineMs} ms`)), deadlineMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Waits for the work at most this long. */
+function within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
+  return withDeadline('the driver', deadlineMs, work);
 }

@@ -8,33 +8,8 @@ export interface DnsZone {
   readonly names: Readonly<Record<string, readonly string[]>>;
 }
 
-const readQuestion = (query: Buffer): { name: string; type: number; end: number } => {
-  const labels: string[] = [];
-  let at = 12;
-  for (let length = query.readUInt8(at); length > 0; length = query.readUInt8(at)) {
-    labels.push(query.toString('latin1', at + 1, at + 1 + length));
-    at += 1 + length;
-  }
-  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
-};
-
-const answer = (query: Buffer, { names, ttlSeconds }: DnsZone): Buffer => {
-  const { name, type, end } = readQuestion(query);
-  const addresses = type === 1 ? (names[name] ?? []) : [];
-  const header = Buffer.from(query.subarray(0, end));
-  header.writeUInt16BE(name in names ? 0x8180 : 0x8183, 2);
-  header.writeUInt16BE(addresses.length, 6);
-  header.writeUInt32BE(0, 8);
-  const records = addresses.map((address) => {
-    const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]);
-    record.writeUInt32BE(ttlSeconds, 6);
-    return record;
-  });
-  return Buffer.concat([header, ...records]);
-};
-
 /** Serves a zone over UDP and TCP. */
-export const startDnsServer = async (zone: DnsZone): Promise<void> => {
+export async function startDnsServer(zone: DnsZone): Promise<void> {
   const udp = createSocket('udp4', (query, from) => {
     const reply = answer(query, zone);
     if (reply.length > 512) reply.writeUInt16BE(reply.readUInt16BE(2) | 0x0200, 2);
@@ -52,4 +27,29 @@ export const startDnsServer = async (zone: DnsZone): Promise<void> => {
   await new Promise<void>((resolve) => {
     tcp.listen(53, zone.address, resolve);
   });
-};
+}
+
+function readQuestion(query: Buffer): { name: string; type: number; end: number } {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = query.readUInt8(at); length > 0; length = query.readUInt8(at)) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+}
+
+function answer(query: Buffer, { names, ttlSeconds }: DnsZone): Buffer {
+  const { name, type, end } = readQuestion(query);
+  const addresses = type === 1 ? (names[name] ?? []) : [];
+  const header = Buffer.from(query.subarray(0, end));
+  header.writeUInt16BE(name in names ? 0x8180 : 0x8183, 2);
+  header.writeUInt16BE(addresses.length, 6);
+  header.writeUInt32BE(0, 8);
+  const records = addresses.map((address) => {
+    const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]);
+    record.writeUInt32BE(ttlSeconds, 6);
+    return record;
+  });
+  return Buffer.concat([header, ...records]);
+}

@@ -2,27 +2,29 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { startDnsServer } from './dns-server.ts';
-import { serveRpc } from './rpc-serve.ts';
+import { serveRpc } from './rpc.ts';
 
-/** Somebody on the network: a guest, the internet, or a program of the host. */
+/** A process on the network: a guest, the internet, or a program of the host. */
 const connections = new Map<number, Socket>();
 let lastConnection = 0;
 let counted = 0;
 
-const outcomeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
+function outcomeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
 
-const nextMessage = (socket: Socket, timeoutMs: number): Promise<string> =>
-  new Promise((resolve) => {
+function nextMessage(socket: Socket, timeoutMs: number): Promise<string> {
+  return new Promise((resolve) => {
     const timer = setTimeout(() => resolve('silent'), timeoutMs);
-    const settle = (outcome: string): void => {
+    const finish = (outcome: string): void => {
       clearTimeout(timer);
       resolve(outcome);
     };
-    socket.once('data', (chunk) => settle(chunk.toString()));
-    socket.once('error', (error) => settle(outcomeOf(error)));
-    socket.once('close', () => settle('closed'));
+    socket.once('data', (chunk) => finish(chunk.toString()));
+    socket.once('error', (error) => finish(outcomeOf(error)));
+    socket.once('close', () => finish('closed'));
   });
+}
 
 interface Target {
   readonly host: string;
@@ -32,14 +34,14 @@ interface Target {
 }
 
 serveRpc({
-  /** Echoes what it gets, over TCP. */
+  /** Starts a TCP echo server. */
   listenTcp: ({ port }: { port: number }) =>
     new Promise<void>((resolve, reject) => {
       createServer((socket) => socket.on('error', () => {}).pipe(socket))
         .once('error', reject)
         .listen(port, '0.0.0.0', () => resolve());
     }),
-  /** Sends as fast as it can, until the other end closes. */
+  /** Starts a TCP server that sends data until the client closes. */
   listenSource: ({ port }: { port: number }) =>
     new Promise<void>((resolve) => {
       const block = Buffer.alloc(65536);
@@ -56,7 +58,7 @@ serveRpc({
       const socket = createSocket('udp4', (message, from) => socket.send(message, from.port, from.address));
       socket.once('error', reject).bind(port, address, () => resolve());
     }),
-  /** Counts datagrams; `counted` says how many came. */
+  /** Counts the datagrams that arrive. `counted` returns the number. */
   countUdp: ({ port, address }: { port: number; address: string }) =>
     new Promise<void>((resolve, reject) => {
       const socket = createSocket('udp4', () => {
@@ -65,29 +67,31 @@ serveRpc({
       socket.once('error', reject).bind(port, address, () => resolve());
     }),
   counted: () => counted,
-  /** Sends datagrams as fast as it can. */
+  /** Sends datagrams as fast as it can and returns how long that took. */
   floodUdp: async ({ host, port, count }: { host: string; port: number; count: number }) => {
+    const startedAtMs = performance.now();
     const socket = createSocket('udp4');
     for (let at = 0; at < count; at += 1) {
       await new Promise<void>((resolve) => socket.send('x', port, host, () => resolve()));
     }
     socket.close();
+    return { ms: performance.now() - startedAtMs };
   },
   serveDns: startDnsServer,
-  /** Tries a TCP connection: what came of it and how long it took. */
+  /** Tries to connect over TCP. Returns the outcome and how long it took. */
   connect: ({ timeoutMs = 1500, ...target }: Target) =>
     new Promise((resolve) => {
       const startedAtMs = performance.now();
       const socket = connect(target);
-      const settle = (outcome: string): void => {
+      const finish = (outcome: string): void => {
         clearTimeout(timer);
         socket.destroy();
         resolve({ outcome, ms: performance.now() - startedAtMs });
       };
-      const timer = setTimeout(() => settle('silent'), timeoutMs);
-      socket.once('connect', () => settle('open')).once('error', (error) => settle(outcomeOf(error)));
+      const timer = setTimeout(() => finish('silent'), timeoutMs);
+      socket.once('connect', () => finish('open')).once('error', (error) => finish(outcomeOf(error)));
     }),
-  /** Opens a connection that stays, for `say`. */
+  /** Opens a connection and keeps it open for `say`. */
   hold: (target: Target) =>
     new Promise<number>((resolve, reject) => {
       const socket = connect(target);
@@ -108,15 +112,15 @@ serveRpc({
   askUdp: ({ host, port, localAddress, timeoutMs = 700 }: Target) =>
     new Promise<string>((resolve) => {
       const socket = createSocket('udp4');
-      const timer = setTimeout(() => settle('silent'), timeoutMs);
-      const settle = (outcome: string): void => {
+      const timer = setTimeout(() => finish('silent'), timeoutMs);
+      const finish = (outcome: string): void => {
         clearTimeout(timer);
         socket.removeAllListeners('message').close();
         resolve(outcome);
       };
-      socket.once('message', () => settle('answered'));
+      socket.once('message', () => finish('answered'));
       socket.on('error', () => {});
-      socket.once('error', (error) => settle(outcomeOf(error)));
+      socket.once('error', (error) => finish(outcomeOf(error)));
       socket.bind(0, localAddress, () => {
         socket.setBroadcast(true);
         socket.connect(port, host, () => socket.send('hello'));
@@ -131,7 +135,7 @@ serveRpc({
       return outcomeOf(error);
     }
   },
-  /** Sends a number of bytes to an echo and says how many bits per second came back. */
+  /** Sends bytes to an echo server and returns the bits per second. */
   upload: ({ host, port, bytes }: { host: string; port: number; bytes: number }) =>
     new Promise<number>((resolve, reject) => {
       const startedAtMs = performance.now();
@@ -139,7 +143,7 @@ serveRpc({
       socket.once('error', reject).resume();
       socket.once('end', () => resolve((bytes * 8000) / (performance.now() - startedAtMs)));
     }),
-  /** Reads a number of bytes and says how many bits per second they came with. */
+  /** Reads bytes and returns the bits per second. */
   download: ({ host, port, bytes }: { host: string; port: number; bytes: number }) =>
     new Promise<number>((resolve, reject) => {
       const socket = connect({ host, port });
@@ -156,8 +160,9 @@ serveRpc({
         resolve((read * 8000) / (performance.now() - startedAtMs));
       });
     }),
-  /** Opens connections one after another and counts those that came up; they stay open. */
+  /** Opens connections one after another, leaves them open, and returns how many succeeded and how long that took. */
   openMany: async ({ host, port, count }: { host: string; port: number; count: number }) => {
+    const startedAtMs = performance.now();
     let open = 0;
     for (let at = 0; at < count; at += 1) {
       open += await new Promise<number>((resolve) => {
@@ -165,6 +170,6 @@ serveRpc({
         socket.once('connect', () => resolve(1)).once('error', () => resolve(0));
       });
     }
-    return open;
+    return { open, ms: performance.now() - startedAtMs };
   },
 });

@@ -1,54 +1,52 @@
-import { Holdings } from '../../src/machines/qemu/holdings.ts';
-import type { EgressPolicy } from '../../src/machines/qemu/network/egress/policy.ts';
-import type { MachineNetwork } from '../../src/machines/qemu/network/machine-network.ts';
-import type { Ceilings } from '../../src/machines/qemu/network/plan/ceilings.ts';
-import { NamespacePool } from '../../src/machines/qemu/network/pool.ts';
+import type { EgressPolicy } from '../../src/core/ports/machine-driver.ts';
+import { type MachineNetwork, MachineNetworks } from '../../src/machines/qemu/network/machine-networks.ts';
+import type { NetworkLimits } from '../../src/machines/qemu/network/rules/machine-ruleset.ts';
+import { ReleaseStack } from '../../src/machines/qemu/release-stack.ts';
 import { runStep } from '../../src/machines/qemu/steps.ts';
-import { serveRpc } from './rpc-serve.ts';
+import { pinoLog } from '../machines/pino-log.ts';
+import { serveRpc } from './rpc.ts';
 
-/** A service with nothing but its network, in the laboratory's stand-in for a host. */
-const networks = new Map<number, MachineNetwork>();
-const events: string[] = [];
-const note = (_fields: object, event: string): number => events.push(event);
-let pool: NamespacePool | undefined;
+/** A service that has only its networks, on the host of the network lab. */
+const created = new Map<number, MachineNetwork>();
+const { log, lines } = pinoLog();
+let networks: MachineNetworks | undefined;
 
-const opened = (): NamespacePool => {
-  if (!pool) throw new Error('not open');
-  return pool;
-};
+function opened(): MachineNetworks {
+  if (!networks) throw new Error('The networks are not open.');
+  return networks;
+}
 
-const networkOf = (slot: number): MachineNetwork => {
-  const network = networks.get(slot);
-  if (!network) throw new Error(`no network ${slot}`);
+function networkOf(slot: number): MachineNetwork {
+  const network = created.get(slot);
+  if (!network) throw new Error(`Slot ${slot} has no network.`);
   return network;
-};
+}
 
-const keepOrClear = async (make: (holdings: Holdings) => Promise<MachineNetwork>): Promise<string> => {
-  const holdings = new Holdings(runStep);
+/** Keeps the network, or releases everything that was created of it. */
+async function keep(make: (releases: ReleaseStack) => Promise<MachineNetwork>): Promise<string> {
+  const releases = new ReleaseStack(runStep);
   try {
-    const network = await make(holdings);
-    networks.set(network.slot, network);
+    const network = await make(releases);
+    created.set(network.slot, network);
     return network.netnsPath;
   } catch (error) {
-    await holdings.release();
+    await releases.release();
     throw error;
   }
-};
+}
 
 serveRpc({
-  open: async (options: { owner: string; helperPath: string; resolvConfPath: string; ceilings?: Ceilings }) => {
-    pool = await NamespacePool.open({ ...options, log: { debug: note, info: note, warn: note, error: note } });
+  open: async (options: { owner: string; helperPath: string; resolvConfPath: string; limits?: NetworkLimits }) => {
+    networks = await MachineNetworks.open({ ...options, log });
   },
-  acquire: ({ slot, uid, egress }: { slot: number; uid: number; egress?: EgressPolicy }) =>
-    keepOrClear((holdings) => opened().acquire({ slot, uid }, holdings, egress)),
-  adopt: ({ slot }: { slot: number }) => keepOrClear((holdings) => opened().adopt(slot, holdings)),
+  create: ({ slot, uid, egress }: { slot: number; uid: number; egress?: EgressPolicy }) =>
+    keep((releases) => opened().create({ slot, uid }, releases, egress)),
+  adopt: ({ slot }: { slot: number }) => keep((releases) => opened().adopt(slot, releases)),
   setEgress: ({ slot, egress }: { slot: number; egress: EgressPolicy }) => networkOf(slot).setEgress(egress),
   release: ({ slot }: { slot: number }) => networkOf(slot).release(),
   sweep: ({ liveSlots }: { liveSlots: number[] }) =>
-    opened().sweep(new Set(liveSlots), (holdings) => holdings.release()),
-  mend: () => opened().mend(),
-  problems: () => opened().problems,
-  resolverPid: () => opened().resolverPid(),
-  events: () => events,
-  close: () => opened().close(),
+    opened().sweep(new Set(liveSlots), (releases) => releases.release()),
+  repair: () => opened().repair(),
+  logLines: () => lines(),
+  close: () => opened()[Symbol.asyncDispose](),
 });

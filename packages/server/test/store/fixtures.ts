@@ -8,10 +8,10 @@ import type {
 } from '../../src/core/ports/store/sandbox-store.ts';
 import type { Store } from '../../src/core/ports/store/store.ts';
 
-/** A store that is open during a test. */
+/** Returns the store of the current test. */
 export type OpenedStore = () => Store;
 
-/** The account that every store of the suite has from the start. */
+/** The account that exists in every store of the suite. */
 export const account = newAccount('1', { email: 'A@localhost', openingCreditMicroUsd: 100_000_000 });
 
 export function newAccount(name: string, more: Partial<NewAccount> = {}): NewAccount {
@@ -41,24 +41,24 @@ export function newSandbox(id: string, more: Partial<NewSandbox> = {}): NewSandb
 
 export const admitAll = (): undefined => undefined;
 
-/** Inserts a sandbox that nothing stands against. */
+/** Inserts a sandbox that is admitted. */
 export async function insert(store: Store, id: string, more: Partial<NewSandbox> = {}): Promise<SandboxRecord> {
   return sandboxIn(await store.sandboxes.insert(newSandbox(id, more), admitAll));
 }
 
-/** The sandbox that an insert gave. */
+/** The sandbox of an insert's outcome. */
 export function sandboxIn(outcome: InsertOutcome<unknown> | undefined): SandboxRecord {
-  if (outcome === undefined || outcome.kind === 'refused') throw new Error('the insert gave no sandbox');
+  if (outcome === undefined || outcome.kind === 'refused') throw new Error('the insert returned no sandbox');
   return outcome.sandbox;
 }
 
-/** Inserts a sandbox and makes it running from then on. */
+/** Inserts a sandbox and changes it to running. */
 export async function insertRunning(store: Store, id: string, more: Partial<NewSandbox> = {}): Promise<SandboxRecord> {
   const inserted = await insert(store, id, more);
   return changed(store, inserted, { status: 'running', readyAtMs: inserted.createdAtMs + 1, expiresAtMs: 2e12 });
 }
 
-/** Changes a sandbox from what was read of it. */
+/** Changes a sandbox and checks that the change was written. */
 export async function changed(store: Store, sandbox: SandboxRecord, change: SandboxChange): Promise<SandboxRecord> {
   const written = await store.sandboxes.change(sandbox, change);
   expect(written).toBeDefined();

@@ -1,18 +1,17 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { findPostgres, type UnixUser, unprivilegedUser } from './postgres-host.ts';
 
 const startDeadlineMs = 60_000;
 const readyLine = 'database system is ready to accept connections';
 const user = 'mayfly';
 const password = 'only-for-tests';
 
-/** A PostgreSQL server of one's own in a temporary folder, on a loopback port, gone with the process that started it. */
+/** A private PostgreSQL server in a temporary folder, on a loopback port. It ends with the process that started it. */
 export class PostgresServer {
   readonly port: number;
   readonly #folder: string;
@@ -29,7 +28,7 @@ export class PostgresServer {
     if (this.#runAs) chownSync(this.#folder, this.#runAs.uid, this.#runAs.gid);
   }
 
-  /** Makes a server and starts it; to be removed when it is no longer needed. */
+  /** Creates and starts a server. Call `remove` when it is no longer needed. */
   static async create(): Promise<PostgresServer> {
     const server = new PostgresServer(await freePort());
     try {
@@ -42,22 +41,22 @@ export class PostgresServer {
     }
   }
 
-  /** Where a database is; another port is that of something in between. */
+  /** The URL of a database; `port` may be that of a proxy. */
   url(database: string, { port = this.port, password: given = password } = {}): string {
     return `postgres://${user}:${given}@127.0.0.1:${port}/${database}`;
   }
 
-  /** Makes an empty database; gives its name. */
+  /** Creates an empty database and returns its name. */
   async createDatabase(more = ''): Promise<string> {
     const name = `test_${this.#databases++}`;
     await this.run('postgres', `create database ${name} ${more}`);
     return name;
   }
 
-  /** Runs SQL as the owner of everything. */
+  /** Runs SQL as the superuser. */
   async run(database: string, sql: string): Promise<readonly unknown[]> {
     const client = new pg.Client({ connectionString: this.url(database) });
-    // A server that dies beside it is told by the query that fails, not to the whole process.
+    // If the server dies, the query fails; without a listener the event would end the process.
     client.on('error', () => {});
     await client.connect();
     try {
@@ -67,10 +66,10 @@ export class PostgresServer {
     }
   }
 
-  /** Starts it, again at the same place with the same databases; gives once it takes connections. */
+  /** Starts the server, or restarts it with the same port and data. Resolves when it accepts connections. */
   async start(): Promise<void> {
     const options = ['-D', this.#data, '-p', `${this.port}`, '-k', this.#folder, '-h', '127.0.0.1'];
-    // What is committed outlives a crash of the server, not one of the machine.
+    // Commits survive a crash of the server, but not of the host.
     const settings = ['fsync=off', 'full_page_writes=off', 'shared_buffers=32MB'];
     const args = [...options, ...settings.flatMap((setting) => ['-c', setting])];
     const [file, ...prefix] = this.#command('postgres');
@@ -79,17 +78,17 @@ export class PostgresServer {
     await ready(child);
   }
 
-  /** Ends it at once, as a crash would (`kill`) or orderly, cutting all connections (`fast`). */
+  /** Stops the server: orderly, closing all connections (`fast`), or at once like a crash (`kill`). */
   async stop(how: 'fast' | 'kill' = 'fast'): Promise<void> {
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    // Immediate shutdown: no farewell to anybody, recovery at the next start.
+    // SIGQUIT is an immediate shutdown: the server recovers at the next start.
     child.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
     await ended;
   }
 
-  /** Ends it and removes all it wrote. */
+  /** Stops the server and deletes its files. */
   async remove(): Promise<void> {
     await this.stop('kill');
     rmSync(this.#folder, { recursive: true, force: true });
@@ -108,14 +107,14 @@ export class PostgresServer {
     execFileSync(file, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: this.#folder });
   }
 
-  /** A program of PostgreSQL as a user that it accepts; it ends with this process, however that ends. */
+  /** The command line of a PostgreSQL program, run as a user it accepts and killed when this process ends. */
   #command(program: string): [string, ...string[]] {
     const identity = this.#runAs ? [`--reuid=${this.#runAs.uid}`, `--regid=${this.#runAs.gid}`, '--clear-groups'] : [];
     return ['setpriv', ...identity, '--pdeathsig=QUIT', join(this.#programs, program)];
   }
 }
 
-/** Waits for the line that says it is ready; what it wrote instead is the error. */
+/** Waits until the server logs that it is ready; on failure the error contains its output. */
 function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     const seen: string[] = [];
@@ -142,4 +141,34 @@ function freePort(): Promise<number> {
       server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
     });
   });
+}
+
+interface UnixUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The folder of PostgreSQL's programs: Debian's newest version, else the one on the PATH. */
+function findPostgres(): string {
+  const version = (path: string) => Number.parseFloat(path.split('/').at(-3) ?? '');
+  const servers = globSync('/usr/lib/postgresql/*/bin/postgres').sort((a, b) => version(b) - version(a));
+  const folders = [...servers.map(dirname), ...(process.env.PATH ?? '').split(':')];
+  const found = folders.find((folder) => existsSync(`${folder}/initdb`) && existsSync(`${folder}/postgres`));
+  if (found === undefined)
+    throw new Error('PostgreSQL is not installed: run the tests with npm test, which installs it.');
+  return found;
+}
+
+/** The user to run PostgreSQL as, because it refuses to run as root; undefined unless this process is root. */
+function unprivilegedUser(): UnixUser | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = new Map(readFileSync('/etc/passwd', 'utf8').split('\n').map(parseUser));
+  const user = users.get('postgres') ?? users.get('nobody');
+  if (user === undefined) throw new Error('there is neither a user postgres nor a user nobody');
+  return user;
+}
+
+function parseUser(line: string): [name: string, user: UnixUser] {
+  const [name = '', , uid, gid] = line.split(':');
+  return [name, { uid: Number(uid), gid: Number(gid) }];
 }

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy to a loopback port that can stop passing anything on, like a network that swallows packets. */
+/** A TCP proxy to a loopback port that can stop forwarding, like a network that drops packets. */
 export class StallingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -34,13 +34,13 @@ export class StallingProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** From now on what is sent arrives nowhere, also on connections that are open. */
+  /** Stops forwarding, also on open connections. */
   stall(): void {
     this.#stalled = true;
     for (const socket of this.#sockets) socket.unpipe().pause();
   }
 
-  /** Connections made from now on work again. */
+  /** Forwards again, on new connections. */
   recover(): void {
     this.#stalled = false;
   }

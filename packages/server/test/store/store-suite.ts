@@ -12,7 +12,7 @@ import { describePreviews } from './suite/previews.ts';
 import { describeRetention } from './suite/retention.ts';
 import { describeSandboxes } from './suite/sandboxes.ts';
 
-/** What every engine's store does. `open` gives an empty one each time. */
+/** The tests that every engine's store must pass. `open` returns an empty store each time. */
 export function describeStore(engine: string, open: () => Promise<Store>): void {
   describe(`the store over ${engine}`, () => {
     let store: Store;

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { runCommand } from '../run-command.ts';
-import { waitForLock } from './lock.ts';
-import { removeTree } from './remove-tree.ts';
-import { entryLockPath } from './sweep-building.ts';
+import { runProgram } from '@mayfly/server/machines';
+import { SetupError } from '../announce.ts';
+import { tryLock, waitForLock } from './lock.ts';
 
-/** One thing worth keeping, addressed by the hash of all that goes into it. */
+/** Something that set-up builds once and keeps, addressed by the hash of its inputs. */
 export interface CacheEntry {
-  /** Folder name under the cache, e.g. "kernel"; [a-z-]+. */
+  /** Folder name in the cache, e.g. "kernel"; [a-z-]+. */
   readonly kind: string;
   /** Sixteen hex digits from hashValues. */
   readonly key: string;
@@ -16,60 +15,112 @@ export interface CacheEntry {
 
 export interface EntryWork {
   readonly cacheDir: string;
-  /** Fills the empty folder. Nothing of it is ever seen under the entry's name unless this succeeds. */
-  readonly build: (folder: string) => Promise<void>;
-  /** Called once if another process is making the same entry. */
+  /** Fills the empty staging folder, which becomes the entry only if this succeeds. */
+  readonly build: (stagingDir: string) => Promise<void>;
+  /** Called once if another process is building the same entry. */
   readonly onBusy?: () => void;
   readonly signal?: AbortSignal | undefined;
 }
 
 const waitDeadlineMs = 45 * 60_000;
 
-/** Where a finished entry lies. */
-export function entryPath(cacheDir: string, entry: CacheEntry): string {
-  return join(cacheDir, entry.kind, entry.key);
+/** The folder of a finished entry, which is marked as used; undefined when it has to be built. */
+export async function findEntry(cacheDir: string, entry: CacheEntry): Promise<string | undefined> {
+  const path = join(cacheDir, entry.kind, entry.key);
+  return (await markUsed(path)) ? path : undefined;
 }
 
-/** Whether the entry is there, whole. */
-export async function hasEntry(cacheDir: string, entry: CacheEntry): Promise<boolean> {
-  return await stat(join(entryPath(cacheDir, entry), 'manifest.json')).then(
+/** Marks an entry as used now, so that it is not pruned. Returns false if it does not exist. */
+export async function markUsed(path: string): Promise<boolean> {
+  const now = new Date();
+  return await utimes(manifestPath(path), now, now).then(
     () => true,
     () => false,
   );
 }
 
-/** The folder of a whole entry, made now if it is not there; of several processes one makes it and the others wait. */
+/** When an entry was last used, in milliseconds since 1970; undefined if it does not exist. */
+export async function lastUsedMs(path: string): Promise<number | undefined> {
+  return (await stat(manifestPath(path)).catch(() => undefined))?.mtimeMs;
+}
+
+/** The folder of a finished entry, built now if it does not exist. If several processes need it, one builds it and the others wait. */
 export async function ensureEntry(entry: CacheEntry, work: EntryWork): Promise<string> {
-  const path = entryPath(work.cacheDir, entry);
-  if (await hasEntry(work.cacheDir, entry)) return path;
-  using _lock = await waitForLock(entryLockPath(work.cacheDir, entry.kind, entry.key), {
+  const { cacheDir, onBusy, signal } = work;
+  const cached = await findEntry(cacheDir, entry);
+  if (cached) return cached;
+  using _lock = await waitForLock(entryLockPath(cacheDir, entry), {
     deadlineMs: waitDeadlineMs,
-    signal: work.signal,
-    ...(work.onBusy && { onBusy: work.onBusy }),
+    signal,
+    ...(onBusy && { onBusy }),
   });
-  if (await hasEntry(work.cacheDir, entry)) return path;
-  const building = join(work.cacheDir, '.building', `${entry.kind}-${entry.key}-${randomBytes(4).toString('hex')}`);
-  await mkdir(building, { recursive: true });
+  const builtMeanwhile = await findEntry(cacheDir, entry);
+  if (builtMeanwhile) return builtMeanwhile;
+  const path = join(cacheDir, entry.kind, entry.key);
+  const stagingDir = join(stagingRoot(cacheDir), `${entry.kind}-${entry.key}-${randomBytes(4).toString('hex')}`);
+  await mkdir(stagingDir, { recursive: true });
   try {
-    await work.build(building);
-    await writeFile(join(building, 'manifest.json'), `${JSON.stringify({ ...entry, madeAt: new Date() }, null, 2)}\n`);
-    await flushFileSystem(building);
+    await work.build(stagingDir);
+    await writeFile(manifestPath(stagingDir), `${JSON.stringify({ ...entry, madeAt: new Date() }, null, 2)}\n`);
+    // All files of the entry must be on disk before its name is.
+    await runProgram('sync', ['--file-system', stagingDir]);
     await mkdir(dirname(path), { recursive: true });
     await removeTree(path);
-    await rename(building, path);
+    await rename(stagingDir, path);
     await flushFolder(dirname(path));
   } finally {
-    await removeTree(building);
+    await removeTree(stagingDir);
   }
   return path;
+}
+
+/** The lock that guards building and removing an entry. */
+export function entryLockPath(cacheDir: string, { kind, key }: CacheEntry): string {
+  return join(cacheDir, '.locks', `${kind}-${key}.lock`);
+}
+
+/** Removes the staging folders of set-ups that were killed. One whose entry's lock is held is still in use. */
+export async function removeAbandonedStaging(cacheDir: string): Promise<void> {
+  for (const name of await readdir(stagingRoot(cacheDir)).catch(() => [])) {
+    const [, kind, key] = /^(.+)-([0-9a-f]{16})-[^-]+$/.exec(name) ?? [];
+    if (kind === undefined || key === undefined) continue;
+    using lock = await tryLock(entryLockPath(cacheDir, { kind, key }));
+    if (lock) await removeTree(join(stagingRoot(cacheDir), name));
+  }
+}
+
+/** Removes a folder, even if an ending process still writes to it. Throws if something is mounted inside: that is not ours to remove. */
+export async function removeTree(path: string): Promise<void> {
+  const [mounted] = findMountsBelow(await readFile('/proc/self/mountinfo', 'utf8'), path);
+  if (mounted !== undefined) {
+    throw new SetupError(`${path} cannot be removed: something is mounted on ${mounted}. Unmount it, then try again.`);
+  }
+  await rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+}
+
+/** The mount points of a mountinfo text that are at or below a folder. */
+export function findMountsBelow(mountinfo: string, folder: string): readonly string[] {
+  return mountinfo
+    .split('\n')
+    .map((line) => decodeOctal(line.split(' ')[4] ?? ''))
+    .filter((point) => point === folder || point.startsWith(`${folder}/`));
+}
+
+/** The kernel writes a space in a path as \040. */
+function decodeOctal(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+}
+
+function stagingRoot(cacheDir: string): string {
+  return join(cacheDir, '.building');
+}
+
+/** Written last; its modification time is when the entry was last used. */
+function manifestPath(folder: string): string {
+  return join(folder, 'manifest.json');
 }
 
 async function flushFolder(path: string): Promise<void> {
   await using handle = await open(path, 'r');
   await handle.sync();
-}
-
-/** Makes sure that all files of the entry are on disk before its name is. */
-async function flushFileSystem(folder: string): Promise<void> {
-  await runCommand('sync', ['--file-system', folder]);
 }

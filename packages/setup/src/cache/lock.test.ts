@@ -16,13 +16,13 @@ test('a held lock is refused to others in the same process until it is released'
   const path = join(folder, 'own.lock');
   const first = await tryLock(path);
   expect(await tryLock(path)).toBeUndefined();
-  first?.release();
-  first?.release();
+  first?.[Symbol.dispose]();
+  first?.[Symbol.dispose]();
   using second = await tryLock(path);
   expect(second).toBeDefined();
 });
 
-test('a process that is killed lets go of its lock', async () => {
+test('the lock of a killed process is released', async () => {
   const path = join(folder, 'other.lock');
   const script = `
     import { tryLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))};
@@ -40,7 +40,7 @@ test('a process that is killed lets go of its lock', async () => {
   expect(busy).toBe(1);
 });
 
-test('waiting ends with a clear message at the deadline', async () => {
+test('waiting fails at the deadline, and the message says what to do', async () => {
   const path = join(folder, 'deadline.lock');
   using _held = await tryLock(path);
   await expect(waitForLock(path, { deadlineMs: 0 })).rejects.toThrow('Another set-up has held');

@@ -2,18 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SetupError } from '../setup-error.ts';
-
-/** A held lock. The kernel releases it when the process dies, however it dies. */
-export interface HeldLock extends Disposable {
-  release(): void;
-}
+import { SetupError } from '../announce.ts';
 
 const sqliteBusy = 5;
 const retryMs = 200;
 
-/** The lock of that file if nobody holds it, in this process or another; undefined when somebody does. */
-export async function tryLock(path: string): Promise<HeldLock | undefined> {
+/** Takes the lock of a file, or returns undefined when this or another process holds it. The kernel releases it when the process ends. */
+export async function tryLock(path: string): Promise<Disposable | undefined> {
   await mkdir(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
   try {
@@ -24,22 +19,23 @@ export async function tryLock(path: string): Promise<HeldLock | undefined> {
     if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined;
     throw error;
   }
-  const release = () => {
-    if (database.isOpen) database.close();
+  return {
+    [Symbol.dispose]: () => {
+      if (database.isOpen) database.close();
+    },
   };
-  return { release, [Symbol.dispose]: release };
 }
 
 export interface LockWait {
-  /** Give up after this long. */
+  /** Throws after this time. */
   readonly deadlineMs: number;
-  /** Called once if somebody else holds the lock. */
+  /** Called once if the lock is held by someone else. */
   readonly onBusy?: () => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The lock of that file, waiting for whoever holds it. */
-export async function waitForLock(path: string, wait: LockWait): Promise<HeldLock> {
+/** Takes the lock of a file, waiting until it is free. */
+export async function waitForLock(path: string, wait: LockWait): Promise<Disposable> {
   const giveUpAtMs = performance.now() + wait.deadlineMs;
   let announced = false;
   for (;;) {
@@ -49,7 +45,7 @@ export async function waitForLock(path: string, wait: LockWait): Promise<HeldLoc
     announced = true;
     if (performance.now() > giveUpAtMs) {
       throw new SetupError(
-        `Another set-up has held ${path} for ${Math.round(wait.deadlineMs / 60_000)} minutes. End it, then try again.`,
+        `Another set-up has held ${path} for ${Math.round(wait.deadlineMs / 60_000)} minutes. End that process, then try again.`,
       );
     }
     await delay(retryMs, undefined, wait.signal ? { signal: wait.signal } : {});

@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { projectRoot } from '../project-root.ts';
-import { runInherited } from './run-inherited.ts';
+import { localProgram, runInherited } from './checks.ts';
 
 const options = {
   url: { type: 'string' },
@@ -14,21 +12,22 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const;
 
-const usage = `npm run conformance -- [options] [files]
-Holds a service against the specification. Without --url a service of its own is started on this machine.
-  --url URL --key KEY   the service and an account to use; its sandboxes are made and deleted, its limits are reached
-  --second-key KEY      another account's key
+const usage = `Usage: npm run conformance -- [options] [files]
+Tests a service against the specification. Without --url it starts a service on this machine.
+  --url URL --key KEY   the service and an API key; the tests create and delete sandboxes and use up rate limits
+  --second-key KEY      a key of another account
   --sibling-key KEY     another key of the same account
   --suspended-key KEY   a key of a suspended account
   --revoked-key KEY     a revoked key
   --broke-key KEY       a key of an account without credit
-What needs a key that is not given, or a service of its own, is skipped and counted.
+Tests that need a key that is not given, or their own service, are skipped and counted.
 `;
 
-/** Runs the conformance suite; its exit code is the result. */
+/** Runs the conformance suite and returns its exit code. */
 export async function runConformance(args: readonly string[]): Promise<number> {
-  const { values, positionals } = read(args);
-  const { help, ...given } = values;
+  const parsed = parse(args);
+  if (parsed === undefined) return 2;
+  const { help, ...given } = parsed.values;
   if (help || (given.url === undefined) !== (given.key === undefined)) {
     process.stderr.write(usage);
     return help ? 0 : 2;
@@ -37,19 +36,17 @@ export async function runConformance(args: readonly string[]): Promise<number> {
     `MAYFLY_CONFORMANCE_${name.replaceAll('-', '_').toUpperCase()}`,
     value,
   ]);
-  return await runInherited(
-    join(projectRoot, 'node_modules/.bin/vitest'),
-    ['run', '--project', 'conformance', ...positionals],
-    { env: { ...process.env, ...Object.fromEntries(variables) } },
-  );
+  return await runInherited(localProgram('vitest'), ['run', '--project', 'conformance', ...parsed.positionals], {
+    env: { ...process.env, ...Object.fromEntries(variables) },
+  });
 }
 
-/** An option that there is not asks for help. */
-function read(args: readonly string[]) {
+/** The parsed arguments; undefined, with an explanation on standard error, for an unknown option. */
+function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return parseArgs({ args: ['--url', ''], options, allowPositionals: true });
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    return undefined;
   }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { hostFacts } from './facts.fixture.ts';
-import { aptInstallCalls, bringsServer, planInstall } from './install-plan.ts';
+import { hostFacts } from '../../test/host-facts.ts';
+import { aptInstallCalls, bringsServer, findSignedBy, formatSources, planInstall } from './install-plan.ts';
 
-test('a prepared host is left alone, also a Debian 12 with a newer QEMU of its own', () => {
+test('nothing is installed on a host that has everything, even a Debian 12 with a newer QEMU from elsewhere', () => {
   expect(planInstall(hostFacts(), 'tests')).toBeUndefined();
 });
 
@@ -14,7 +14,7 @@ test('only what is missing is installed', () => {
   ]);
 });
 
-test('Debian 12 takes QEMU from backports, adding the suite on its own mirror', () => {
+test('Debian 12 gets QEMU from backports, and the suite is added from its own mirror', () => {
   const plan = planInstall(hostFacts({ qemuVersion: '7.2.19' }), 'service');
   expect(plan?.archiveToAdd).toEqual({ uri: 'http://mirror.test/debian', suite: 'bookworm-backports' });
   expect(plan && aptInstallCalls(plan)).toEqual([
@@ -22,7 +22,7 @@ test('Debian 12 takes QEMU from backports, adding the suite on its own mirror', 
   ]);
 });
 
-test('a backports suite that is configured already is not added again', () => {
+test('a backports suite that is already configured is not added again', () => {
   const archives = [
     { uri: 'http://mirror.test/debian', suite: 'bookworm' },
     { uri: 'http://mirror.test/debian', suite: 'bookworm-backports' },
@@ -32,7 +32,7 @@ test('a backports suite that is configured already is not added again', () => {
   expect(plan?.backportsPackages).toEqual(['qemu-utils']);
 });
 
-test('newer releases install QEMU from themselves', () => {
+test('newer releases get QEMU from their own suite', () => {
   const facts = hostFacts({
     without: ['qemu-img'],
     distribution: { id: 'debian', codename: 'trixie', name: 'Debian 13' },
@@ -44,7 +44,7 @@ test('newer releases install QEMU from themselves', () => {
   });
 });
 
-test('a database server is installed for the tests alone, and known to bring more than programs', () => {
+test('a database server is installed only for the tests, and recognised as starting a server', () => {
   const facts = hostFacts({ without: ['postgres'] });
   expect(planInstall(facts, 'service')).toBeUndefined();
   const plan = planInstall(facts, 'tests');
@@ -53,10 +53,33 @@ test('a database server is installed for the tests alone, and known to bring mor
   expect(calls.map(bringsServer)).toEqual([true]);
 });
 
-test('a browser is installed for the tests alone, where there is a package of it', () => {
+test('a browser is installed only for the tests, on distributions that have a package', () => {
   const facts = hostFacts({ without: ['chromium', 'certutil'] });
   expect(planInstall(facts, 'service')).toBeUndefined();
   expect(planInstall(facts, 'tests')?.packages).toEqual(['chromium', 'libnss3-tools']);
   const ubuntu = { id: 'ubuntu', codename: 'noble', name: 'Ubuntu 24.04' };
   expect(planInstall({ ...facts, distribution: ubuntu }, 'tests')?.packages).toEqual(['libnss3-tools']);
+});
+
+test('the key of an archive is found in both kinds of sources files', () => {
+  const stanzas = [
+    'Types: deb\n# a comment\nURIs: http://other.test/x\nSigned-By: /other.gpg',
+    'Types: deb\nURIs: http://mirror.test/debian/\nSuites: bookworm\nSigned-By: /keys/mirror.gpg',
+  ].join('\n\n');
+  expect(findSignedBy(stanzas, 'http://mirror.test/debian')).toBe('/keys/mirror.gpg');
+  const line = 'deb [arch=arm64 signed-by=/keys/line.gpg] http://mirror.test/debian bookworm main';
+  expect(findSignedBy(line, 'http://mirror.test/debian')).toBe('/keys/line.gpg');
+  expect(findSignedBy('deb http://mirror.test/debian bookworm main', 'http://mirror.test/debian')).toBeUndefined();
+});
+
+test('an embedded key is returned unchanged', () => {
+  const key = '-----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc\n -----END PGP PUBLIC KEY BLOCK-----';
+  const text = `Types: deb\nURIs: http://mirror.test/debian\nSigned-By:\n ${key}\nSuites: bookworm`;
+  expect(findSignedBy(text, 'http://mirror.test/debian')).toBe(key);
+});
+
+test('the added source is a complete stanza', () => {
+  expect(formatSources({ uri: 'http://mirror.test/debian', suite: 'bookworm-backports' }, '/k.gpg')).toBe(
+    'Types: deb\nURIs: http://mirror.test/debian\nSuites: bookworm-backports\nComponents: main\nSigned-By: /k.gpg\n',
+  );
 });

@@ -1,18 +1,24 @@
 import { constants, globSync } from 'node:fs';
 import { access, readFile, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { tryCommand } from '../run-command.ts';
-import { parsePrintedUris } from './apt-sources.ts';
-import type { Distribution, FoundTool, HostFacts, HostMemory } from './facts.ts';
-import { type RequiredTool, requiredTools } from './required-tools.ts';
-import { findVersion } from './version.ts';
+import { runProgram } from '@mayfly/server/machines';
+import {
+  type AptArchive,
+  type Distribution,
+  type FoundTool,
+  findVersion,
+  type HostFacts,
+  type HostMemory,
+  type RequiredTool,
+  requiredTools,
+} from './requirements.ts';
 
 /** Administrators' tools are often not on a user's PATH. */
 const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/bin', '/bin'];
 /** Debian puts PostgreSQL's programs into a folder for each version. */
 const versionedFolders = '/usr/lib/postgresql/*/bin';
 
-/** Looks at the host; changes nothing and never fails over something that is missing. */
+/** Inspects the host. Changes nothing, and never fails because something is missing. */
 export async function probeHost(cacheDir: string): Promise<HostFacts> {
   const { platform, arch } = process;
   const [memory, cacheFreeBytes, distribution, apt, tools] = await Promise.all([
@@ -22,7 +28,7 @@ export async function probeHost(cacheDir: string): Promise<HostFacts> {
     findCommand('apt-get'),
     findTools(requiredTools(arch, 'tests')),
   ]);
-  const printed = apt && (await tryCommand(apt, ['--print-uris', 'update']));
+  const printedUris = apt && (await tryProgram(apt, ['--print-uris', 'update']));
   return {
     platform,
     arch,
@@ -32,29 +38,48 @@ export async function probeHost(cacheDir: string): Promise<HostFacts> {
     distribution,
     hasApt: apt !== undefined,
     tools,
-    archives: parsePrintedUris(printed ?? ''),
+    archives: parsePrintedUris(printedUris ?? ''),
   };
 }
 
 /** Absolute path of a command, or of the file itself if the name is a path; undefined when there is none. */
 export async function findCommand(name: string): Promise<string | undefined> {
-  const folders = name.startsWith('/') ? [''] : searchedFolders();
-  const mode = name.startsWith('/') ? constants.R_OK : constants.X_OK;
-  for (const folder of folders) {
+  const isPath = name.startsWith('/');
+  for (const folder of isPath ? [''] : searchedFolders()) {
     const path = join(folder, name);
-    if (
-      await access(path, mode).then(
-        () => true,
-        () => false,
-      )
-    )
-      return path;
+    if (await isAccessible(path, isPath ? constants.R_OK : constants.X_OK)) return path;
   }
   return undefined;
 }
 
+/** What a program printed, or undefined when it is missing or fails. */
+export async function tryProgram(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string | undefined> {
+  return await runProgram(program, args, { env }).catch(() => undefined);
+}
+
+/** The archives in the output of `apt-get --print-uris update`, each suite once. */
+export function parsePrintedUris(output: string): readonly AptArchive[] {
+  const archives = new Map<string, AptArchive>();
+  for (const line of output.split('\n')) {
+    const [, uri, suite] = /^'(.+?)\/+dists\/(.+?)\/(?:InRelease|Release)'/.exec(line) ?? [];
+    if (uri !== undefined && suite !== undefined) archives.set(`${uri} ${suite}`, { uri, suite });
+  }
+  return [...archives.values()];
+}
+
 function searchedFolders(): readonly string[] {
   return [...(process.env.PATH ?? '').split(':'), ...systemFolders, ...globSync(versionedFolders)];
+}
+
+async function isAccessible(path: string, mode: number): Promise<boolean> {
+  return await access(path, mode).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function findTools(required: readonly RequiredTool[]): Promise<ReadonlyMap<string, FoundTool>> {
@@ -62,7 +87,7 @@ async function findTools(required: readonly RequiredTool[]): Promise<ReadonlyMap
   const search = async ({ name, minimumVersion }: RequiredTool) => {
     const path = await findCommand(name);
     if (path === undefined) return;
-    const version = minimumVersion && findVersion((await tryCommand(path, ['--version'])) ?? '');
+    const version = minimumVersion && findVersion((await tryProgram(path, ['--version'])) ?? '');
     found.set(name, { path, version });
   };
   await Promise.all(required.map(search));
@@ -75,7 +100,7 @@ async function readMemory(): Promise<HostMemory> {
   return { totalBytes: readBytes('MemTotal'), availableBytes: readBytes('MemAvailable') };
 }
 
-/** Free bytes where the folder is, or would be made. */
+/** Free bytes where the folder is, or will be created. */
 async function readFreeBytes(folder: string): Promise<number> {
   const status = await statfs(folder).catch(() => undefined);
   if (status) return status.bavail * status.bsize;

@@ -1,6 +1,9 @@
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hostFacts } from './facts.fixture.ts';
-import { findProblems, formatProblems } from './problems.ts';
+import { hostFacts } from '../../test/host-facts.ts';
+import { findProblems, formatProblems, refuseUnfitHost } from './problems.ts';
 
 const gib = 2 ** 30;
 const building = { mustBuild: true, cacheDir: '/var/cache/mayfly', purpose: 'service' } as const;
@@ -20,7 +23,7 @@ test('too little disk names the number, the folder and the remedy; a prepared ma
   const facts = hostFacts({ cacheFreeBytes: 2 * gib });
   expect(formatProblems(findProblems(facts, building))).toBe(
     [
-      'Mayfly cannot be set up on this machine yet; nothing was changed.',
+      'Mayfly cannot be set up on this machine yet. Nothing was changed.',
       '  • Needs 6 GiB of free disk for /var/cache/mayfly (2 GiB are free).',
       '    Free some space, or set MAYFLY_CACHE_DIR to a folder on a larger disk.',
     ].join('\n'),
@@ -58,3 +61,19 @@ test('a host without apt, or with a release too old, is told so', () => {
     'older QEMU',
   );
 });
+
+test.runIf(process.getuid?.() === 0)(
+  'a host without cgroups and tun is refused with both, a good one is not',
+  async () => {
+    const empty = await mkdtemp(join(tmpdir(), 'mayfly-unfit-'));
+    try {
+      const refused = refuseUnfitHost({ cgroupMount: empty, tunPath: join(empty, 'tun') });
+      await expect(refused).rejects.toThrow(
+        /there are no cgroups under .*\n {4}Remedy: mount -t cgroup2 .*\n.*tun cannot be opened \(ENOENT\)\.\n {4}Remedy: modprobe tun/,
+      );
+      await refuseUnfitHost();
+    } finally {
+      await rmdir(empty);
+    }
+  },
+);

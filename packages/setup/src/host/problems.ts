@@ -1,47 +1,48 @@
-import { formatSources } from './apt-sources.ts';
-import type { HostFacts } from './facts.ts';
-import { aptInstallCalls, backportsSourcesPath, type InstallPlan, planInstall } from './install-plan.ts';
-import { debianKeyring, minimumQemuVersion, missingFor, type Purpose } from './required-tools.ts';
+import { describeHostProblems } from '@mayfly/server/app';
+import { checkHostSupport, type HostPaths } from '@mayfly/server/machines';
+import { SetupError } from '../announce.ts';
+import { aptInstallCalls, backportsSourcesPath, formatSources, type InstallPlan, planInstall } from './install-plan.ts';
+import { debianKeyring, type HostFacts, minimumQemuVersion, missingFor, type Purpose } from './requirements.ts';
 
-/** One reason why this host cannot do, with what the operator can do about it. */
-export interface HostProblem {
+/** Something this host lacks, and what the operator can do about it. */
+export interface SetupProblem {
   readonly need: string;
   readonly remedy: string;
 }
 
-export interface HostDemand {
-  /** Whether something large is still to be built, so that disk and memory are needed for it. */
+export interface SetupDemand {
+  /** Whether the kernel or the disks have to be built, which takes more disk and memory. */
   readonly mustBuild: boolean;
   readonly cacheDir: string;
   readonly purpose: Purpose;
 }
 
 const gib = 2 ** 30;
-/** A machine sold as "4 GB" shows a little less. */
+/** A machine sold as "4 GB" reports a little less. */
 const minimumTotalMemoryBytes = 3.5 * gib;
 const minimumBuildMemoryBytes = 1.5 * gib;
 const minimumBuildDiskBytes = 6 * gib;
 const minimumDiskBytes = 1 * gib;
-/** Releases that offer no QEMU new enough, not even in their backports. */
+/** Releases that offer no QEMU that is new enough, not even in their backports. */
 const releasesWithoutGoodQemu: readonly string[] = ['buster', 'bullseye', 'bionic', 'focal', 'jammy'];
 
-/** Everything that stands in the way on this host; empty when set-up can go ahead. Changes nothing. */
-export function findProblems(facts: HostFacts, demand: HostDemand): readonly HostProblem[] {
+/** Throws if the host lacks something for machines that no package installs. Runs before set-up changes anything. */
+export async function refuseUnfitHost(places?: HostPaths): Promise<void> {
+  // A wrong platform and missing root are reported by findProblems, together with everything else.
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return;
+  const problems = await checkHostSupport(places);
+  if (problems.length > 0) throw new SetupError(describeHostProblems(problems));
+}
+
+/** Everything that prevents set-up on this host; empty when it can proceed. */
+export function findProblems(facts: HostFacts, demand: SetupDemand): readonly SetupProblem[] {
   if (facts.platform !== 'linux') {
-    return [
-      {
-        need: `Linux (this is ${facts.platform})`,
-        remedy: 'Run Mayfly on a Linux machine or in a Linux virtual machine.',
-      },
-    ];
+    const remedy = 'Run Mayfly on a Linux machine or in a Linux virtual machine.';
+    return [{ need: `Linux (this is ${facts.platform})`, remedy }];
   }
   if (facts.arch !== 'arm64' && facts.arch !== 'x64') {
-    return [
-      {
-        need: `a 64-bit ARM or x86 processor (this is ${facts.arch})`,
-        remedy: 'Run Mayfly on an arm64 or x86_64 machine.',
-      },
-    ];
+    const remedy = 'Run Mayfly on an arm64 or x86_64 machine.';
+    return [{ need: `a 64-bit ARM or x86 processor (this is ${facts.arch})`, remedy }];
   }
   return [
     ...memoryProblems(facts, demand),
@@ -51,11 +52,16 @@ export function findProblems(facts: HostFacts, demand: HostDemand): readonly Hos
   ];
 }
 
-function memoryProblems({ memory }: HostFacts, { mustBuild }: HostDemand): readonly HostProblem[] {
+/** One message that lists all problems. */
+export function formatProblems(problems: readonly SetupProblem[]): string {
+  const items = problems.map(({ need, remedy }) => `  • Needs ${need}.\n    ${remedy.replaceAll('\n', '\n    ')}`);
+  return ['Mayfly cannot be set up on this machine yet. Nothing was changed.', ...items].join('\n');
+}
+
+function memoryProblems({ memory }: HostFacts, { mustBuild }: SetupDemand): readonly SetupProblem[] {
   if (memory.totalBytes < minimumTotalMemoryBytes) {
-    return [
-      { need: `4 GiB of memory (this machine has ${formatGib(memory.totalBytes)})`, remedy: 'Use a larger machine.' },
-    ];
+    const need = `4 GiB of memory (this machine has ${formatGib(memory.totalBytes)})`;
+    return [{ need, remedy: 'Use a larger machine.' }];
   }
   if (mustBuild && memory.availableBytes < minimumBuildMemoryBytes) {
     const need = `${formatGib(minimumBuildMemoryBytes)} of free memory to build the guest image (${formatGib(memory.availableBytes)} are available)`;
@@ -64,14 +70,14 @@ function memoryProblems({ memory }: HostFacts, { mustBuild }: HostDemand): reado
   return [];
 }
 
-function diskProblems({ cacheFreeBytes }: HostFacts, { mustBuild, cacheDir }: HostDemand): readonly HostProblem[] {
+function diskProblems({ cacheFreeBytes }: HostFacts, { mustBuild, cacheDir }: SetupDemand): readonly SetupProblem[] {
   const neededBytes = mustBuild ? minimumBuildDiskBytes : minimumDiskBytes;
   if (cacheFreeBytes >= neededBytes) return [];
   const need = `${formatGib(neededBytes)} of free disk for ${cacheDir} (${formatGib(cacheFreeBytes)} are free)`;
   return [{ need, remedy: 'Free some space, or set MAYFLY_CACHE_DIR to a folder on a larger disk.' }];
 }
 
-function packageProblems(facts: HostFacts, { purpose }: HostDemand): readonly HostProblem[] {
+function packageProblems(facts: HostFacts, { purpose }: SetupDemand): readonly SetupProblem[] {
   const plan = planInstall(facts, purpose);
   if (!plan) return [];
   const missing = missingFor(facts, purpose);
@@ -79,30 +85,28 @@ function packageProblems(facts: HostFacts, { purpose }: HostDemand): readonly Ho
     minimumVersion ? `${name} ${minimumVersion} or newer` : name,
   );
   const need = `these programs: ${names.join(', ')}`;
+  const { name: system, codename } = facts.distribution;
   if (!facts.hasApt) {
-    const remedy = `Install them with the package manager of ${facts.distribution.name} (set-up can do that itself on Debian 12 or 13 and Ubuntu 24.04).`;
+    const remedy = `Install them with the package manager of ${system}. Set-up installs them itself on Debian 12, Debian 13 and Ubuntu 24.04.`;
     return [{ need, remedy }];
   }
-  if (missing.some((tool) => tool.minimumVersion) && releasesWithoutGoodQemu.includes(facts.distribution.codename)) {
-    const remedy = `${facts.distribution.name} has only an older QEMU. Use Debian 12 or Ubuntu 24.04 or newer, or install QEMU ${minimumQemuVersion} yourself.`;
+  if (missing.some((tool) => tool.minimumVersion) && releasesWithoutGoodQemu.includes(codename)) {
+    const remedy = `${system} has only an older QEMU. Use Debian 12, Ubuntu 24.04 or newer, or install QEMU ${minimumQemuVersion} yourself.`;
     return [{ need, remedy }];
   }
-  return facts.isRoot
-    ? []
-    : [{ need, remedy: ['As root, set-up installs them itself. By hand:', ...installCommands(plan)].join('\n') }];
-}
-
-function rootProblems({ isRoot }: HostFacts): readonly HostProblem[] {
-  if (isRoot) return [];
+  if (facts.isRoot) return [];
   return [
-    {
-      need: 'root (network namespaces, virtual machines under users of their own)',
-      remedy: 'Run the same command as root, e.g. with sudo.',
-    },
+    { need, remedy: ['Run set-up as root to have them installed, or run:', ...installCommands(plan)].join('\n') },
   ];
 }
 
-/** The shell commands that do what set-up would do as root. */
+function rootProblems({ isRoot }: HostFacts): readonly SetupProblem[] {
+  if (isRoot) return [];
+  const need = 'root (for network namespaces, and to run each virtual machine under its own user)';
+  return [{ need, remedy: 'Run the same command as root, for example with sudo.' }];
+}
+
+/** The shell commands that do what set-up does as root. */
 function installCommands(plan: InstallPlan): readonly string[] {
   const commands = ['apt-get update', ...aptInstallCalls(plan).map((args) => `apt-get ${args.join(' ')}`)];
   if (!plan.archiveToAdd) return commands.map((command) => `  sudo ${command}`);
@@ -111,12 +115,6 @@ function installCommands(plan: InstallPlan): readonly string[] {
     `printf '${sources}\\n' | sudo tee ${backportsSourcesPath}`,
     ...commands.map((command) => `sudo ${command}`),
   ].map((command) => `  ${command}`);
-}
-
-/** One message that lists all problems. */
-export function formatProblems(problems: readonly HostProblem[]): string {
-  const items = problems.map(({ need, remedy }) => `  • Needs ${need}.\n    ${remedy.replaceAll('\n', '\n    ')}`);
-  return ['Mayfly cannot be set up on this machine yet; nothing was changed.', ...items].join('\n');
 }
 
 function formatGib(bytes: number): string {

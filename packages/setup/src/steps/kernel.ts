@@ -1,47 +1,101 @@
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { CacheEntry } from '../cache/entry.ts';
-import { removeTree } from '../cache/remove-tree.ts';
-import { hashValues } from '../hash-inputs.ts';
-import { SetupError } from '../setup-error.ts';
-import { ensureStep, type StepContext } from './context.ts';
-import { makeDebianTree } from './debian-archive.ts';
-import { collectModules } from './kernel-modules.ts';
+import { copyFile, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { runProgram } from '@mayfly/server/machines';
+import { SetupError } from '../announce.ts';
+import { type CacheEntry, removeTree } from '../cache/entry.ts';
+import { hashValues } from '../cache/keys.ts';
+import { makeDebianTree } from './debian-tree.ts';
+import { ensureStep, type StepContext } from './step.ts';
 
 const recipe = '2';
 
-/** What the guest needs beyond what is built into the kernel; those that are built in are left out. */
+/** The modules a guest needs. Those that are built into the kernel are left out. */
 const wantedModules = ['virtio_blk', 'virtio_net', 'virtio_rng', 'ext4', 'crc32c_generic'] as const;
 
 /** The kernel of every guest. */
 export interface Kernel {
   readonly imagePath: string;
-  /** Folder with `<name>.ko` and `order`, the file names in the order to load them. */
+  /** Folder with `<name>.ko` files and `order`, their names in loading order. */
   readonly modulesPath: string;
   /** e.g. "6.12.48+deb13-cloud-arm64". */
   readonly version: string;
 }
 
-/** The cache entry of the kernel; it does not depend on the image. */
+/** The cache entry of the kernel, which does not depend on the image. */
 export function kernelEntry(arch: string): CacheEntry {
   return { kind: 'kernel', key: hashValues({ recipe, arch, modules: wantedModules.join() }) };
 }
 
 /** Debian's cloud kernel and the few modules a guest needs. */
 export async function ensureKernel(context: StepContext, entry: CacheEntry): Promise<Kernel> {
-  const folder = await ensureStep(context, 'guest kernel', entry, async (building, report) => {
-    const tree = join(building, 'tree');
+  const folder = await ensureStep(context, 'guest kernel', entry, async (stagingDir, report) => {
+    const tree = join(stagingDir, 'tree');
     const kernelPackage = `linux-image-cloud-${context.arch === 'x64' ? 'amd64' : 'arm64'}`;
     await makeDebianTree(context, tree, { args: ['--variant=extract', `--include=${kernelPackage}`], report });
     const image = (await readdir(join(tree, 'boot'))).find((name) => name.startsWith('vmlinuz-'));
-    if (image === undefined) throw new SetupError(`${kernelPackage} brought no kernel image`);
+    if (image === undefined) {
+      throw new SetupError(
+        `Debian's package ${kernelPackage} has no kernel image. Set MAYFLY_DEBIAN_MIRROR to another mirror.`,
+      );
+    }
     const version = image.slice('vmlinuz-'.length);
-    await mkdir(join(building, 'modules'));
-    await collectModules(join(tree, 'usr/lib/modules', version), wantedModules, join(building, 'modules'));
-    await rename(join(tree, 'boot', image), join(building, 'vmlinuz'));
-    await writeFile(join(building, 'version'), version);
+    await mkdir(join(stagingDir, 'modules'));
+    await collectModules(join(tree, 'usr/lib/modules', version), wantedModules, join(stagingDir, 'modules'));
+    await rename(join(tree, 'boot', image), join(stagingDir, 'vmlinuz'));
+    await writeFile(join(stagingDir, 'version'), version);
     await removeTree(tree);
   });
   const version = await readFile(join(folder, 'version'), 'utf8');
   return { imagePath: join(folder, 'vmlinuz'), modulesPath: join(folder, 'modules'), version };
+}
+
+/** Copies the wanted modules and their dependencies, unpacked, and writes `order`. Modules built into the kernel are left out. */
+export async function collectModules(tree: string, wanted: readonly string[], target: string): Promise<void> {
+  const builtin = new Set((await readFile(join(tree, 'modules.builtin'), 'utf8')).trim().split('\n').map(moduleName));
+  const files = new Map<string, string>();
+  for (const entry of await readdir(join(tree, 'kernel'), { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) files.set(moduleName(entry.name), join(entry.parentPath, entry.name));
+  }
+  const order: string[] = [];
+  const visit = async (name: string, optional: boolean): Promise<void> => {
+    if (builtin.has(name) || order.includes(name)) return;
+    const file = files.get(name);
+    if (file === undefined) {
+      if (optional) return;
+      throw new SetupError(
+        `The guest kernel has no module ${name}. Set MAYFLY_DEBIAN_MIRROR to another mirror of Debian 13.`,
+      );
+    }
+    const unpacked = join(target, `${name}.ko`);
+    await unpack(file, unpacked);
+    for (const dependency of readDependencies(await readFile(unpacked))) await visit(dependency, true);
+    order.push(name);
+  };
+  for (const name of wanted) await visit(name, name.startsWith('crc32c'));
+  await writeFile(join(target, 'order'), order.map((name) => `${name}.ko\n`).join(''));
+}
+
+/** A module's name from its file name. The kernel treats dashes and underscores alike. */
+export function moduleName(file: string): string {
+  return basename(file)
+    .replace(/\.ko(\.\w+)?$/, '')
+    .replaceAll('-', '_');
+}
+
+/** The modules that must be loaded before this one, read from the module itself. */
+export function readDependencies(module: Buffer): readonly string[] {
+  const names: string[] = [];
+  for (const [, field, value = ''] of module.toString('latin1').matchAll(/\0(depends|softdep)=([^\0]*)/g)) {
+    // softdep=pre: a b post: c
+    const text = field === 'depends' ? value : (/pre:([^:]*?)(?:\s\w+:|$)/.exec(value)?.[1] ?? '');
+    names.push(...text.split(/[\s,]+/).filter((name) => name !== ''));
+  }
+  return names.map(moduleName);
+}
+
+async function unpack(file: string, target: string): Promise<void> {
+  await copyFile(file, `${target}.packed`);
+  const packer = /\.ko\.(\w+)$/.exec(file)?.[1];
+  const script = packer === 'xz' ? 'xz -dc' : packer === 'zst' ? 'zstd -dc' : packer === 'gz' ? 'gzip -dc' : 'cat';
+  await runProgram('sh', ['-c', `${script} < "$1.packed" > "$1" && rm "$1.packed"`, 'sh', target]);
 }

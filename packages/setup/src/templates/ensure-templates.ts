@@ -1,34 +1,47 @@
 import { type SizeName, sizeNames, sizes } from '@mayfly/contract';
-import { createGuestConnector } from '@mayfly/server/guest/connector.ts';
-import type { QemuEngine } from '@mayfly/server/machines/qemu/host/engine.ts';
-import { buildTemplate } from '@mayfly/server/machines/qemu/template/build.ts';
-import { templateKey } from '@mayfly/server/machines/qemu/template/key.ts';
-import { openTemplate, type Template } from '@mayfly/server/machines/qemu/template/manifest.ts';
-import type { Announcer } from '../announce.ts';
+import { createGuestConnector } from '@mayfly/server/guest';
+import {
+  buildTemplate,
+  maxBootAttempts,
+  openTemplate,
+  type QemuEngine,
+  type Template,
+  templateKey,
+} from '@mayfly/server/machines';
+import { type Announcer, SetupError } from '../announce.ts';
 import type { GuestArtifacts } from '../artifacts.ts';
-import { ensureEntry, entryPath, hasEntry } from '../cache/entry.ts';
-import { SetupError } from '../setup-error.ts';
+import { ensureEntry, findEntry } from '../cache/entry.ts';
 import { warmUpWith } from './warm-up.ts';
 
 export type Templates = Readonly<Record<SizeName, Template>>;
 
-/** An error with what caused it, on one line each. */
-const describe = (error: unknown): string =>
-  error instanceof Error
-    ? [error.message, ...(error.cause ? [describe(error.cause)] : [])].join('\n  ')
-    : String(error);
+/** Returns the templates of all sizes and builds those that are not cached. */
+export async function ensureTemplates(
+  engine: QemuEngine,
+  guest: GuestArtifacts,
+  cacheDir: string,
+  announcer: Announcer,
+  signal: AbortSignal,
+): Promise<Templates> {
+  const templates: Partial<Record<SizeName, Template>> = {};
+  for (const size of sizeNames) {
+    templates[size] = await ensureTemplate(size, engine, guest, cacheDir, announcer, signal);
+  }
+  return templates as Templates;
+}
 
-const ensureTemplate = async (
+async function ensureTemplate(
   size: SizeName,
   engine: QemuEngine,
   guest: GuestArtifacts,
   cacheDir: string,
   announcer: Announcer,
   signal: AbortSignal,
-): Promise<Template> => {
+): Promise<Template> {
   const { kernel, initrd, disks } = guest.keys;
   const entry = { kind: `template-${size}`, key: templateKey(engine, size, [kernel, initrd, disks]) };
-  if (await hasEntry(cacheDir, entry)) return openTemplate(entryPath(cacheDir, entry));
+  const cached = await findEntry(cacheDir, entry);
+  if (cached) return openTemplate(cached);
   const { vcpu, memoryGb } = sizes[size];
   const title = `template ${size} (${vcpu} CPUs, ${memoryGb} GB): booted once, then copied`;
   const folder = await announcer.step(title, (report) =>
@@ -36,40 +49,32 @@ const ensureTemplate = async (
       cacheDir,
       onBusy: () => report('waiting for another set-up'),
       signal,
-      build: async (building) => {
-        signal.throwIfAborted();
-        await buildTemplate(
-          {
-            engine,
-            size,
-            kernelPath: guest.kernelPath,
-            kernelVersion: guest.kernelVersion,
-            initrdPath: guest.initrdPath,
-            basePath: guest.diskPaths[size],
-            warmUp: warmUpWith(createGuestConnector()),
+      build: async (stagingDir) => {
+        const recipe = {
+          engine,
+          size,
+          kernelPath: guest.kernelPath,
+          kernelVersion: guest.kernelVersion,
+          initrdPath: guest.initrdPath,
+          basePath: guest.diskPaths[size],
+          warmUp: warmUpWith(createGuestConnector()),
+          onRetry: ({ message }: Error, attempt: number) => {
+            const next = `Booting it again (attempt ${attempt + 1} of ${maxBootAttempts}).`;
+            announcer.line(`  The ${size} template machine stalled: ${message}. ${next}`);
+            report(`attempt ${attempt + 1}`);
           },
-          building,
-          signal,
-        ).catch((cause: unknown) => {
+        };
+        await buildTemplate(recipe, stagingDir, signal).catch((cause: unknown) => {
           throw new SetupError(`The ${size} template could not be built: ${describe(cause)}`, { cause });
         });
       },
     }),
   );
   return openTemplate(folder);
-};
+}
 
-/** The templates of all sizes, built where they are not cached yet. */
-export const ensureTemplates = async (
-  engine: QemuEngine,
-  guest: GuestArtifacts,
-  cacheDir: string,
-  announcer: Announcer,
-  signal: AbortSignal,
-): Promise<Templates> => {
-  const templates: Partial<Record<SizeName, Template>> = {};
-  for (const size of sizeNames) {
-    templates[size] = await ensureTemplate(size, engine, guest, cacheDir, announcer, signal);
-  }
-  return templates as Templates;
-};
+/** The messages of an error and its causes, one per line. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return [error.message, ...(error.cause ? [describe(error.cause)] : [])].join('\n  ');
+}

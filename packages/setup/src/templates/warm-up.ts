@@ -1,10 +1,10 @@
-import type { GuestConnector } from '@mayfly/server/core/ports/guest-agent.ts';
-import type { WarmUp } from '@mayfly/server/machines/qemu/template/build.ts';
+import type { GuestConnector } from '@mayfly/server/guest';
+import { BootStalled, type WarmUp } from '@mayfly/server/machines';
 
-/** How long a machine may take to boot under emulation, in milliseconds. */
+/** How long an emulated machine may take to boot. */
 const bootDeadlineMs = 240_000;
 
-/** What copies of a template should find in the page cache: what people run first. */
+/** Run before a template is saved, so that its copies have the files of the most common programs in their page cache. */
 const warmCommands = [
   'true',
   'cat /etc/os-release; ls -la; id; uname -a; date; sleep 0; env; echo x | grep x',
@@ -14,24 +14,30 @@ const warmCommands = [
   'pip --version; npm --version',
 ];
 
-/** Waits for the agent of a booting machine, runs the commands that copies should find warm, and leaves it idle. */
-export const warmUpWith =
-  (connector: GuestConnector): WarmUp =>
-  async (openChannel) => {
+/** Waits for the agent of a booting machine, runs the warm-up commands, and leaves the machine idle. */
+export function warmUpWith(connector: GuestConnector): WarmUp {
+  return async (openChannel) => {
     const openAgentChannel = (signal?: AbortSignal) => openChannel(signal ?? AbortSignal.timeout(bootDeadlineMs));
-    const agent = await connector.attach({ id: 'template', openAgentChannel }, bootDeadlineMs);
+    const startedMs = performance.now();
+    const attached = connector.attach({ id: 'template', openAgentChannel }, bootDeadlineMs);
+    const agent = await attached.catch((cause: unknown) => {
+      // Timers are not exact. Any other failure comes much earlier.
+      if (performance.now() - startedMs < 0.9 * bootDeadlineMs) throw cause;
+      throw new BootStalled(`The agent did not answer within ${bootDeadlineMs / 1000} s`, { cause });
+    });
     try {
       const { bootMs } = await agent.hello();
       for (const [index, command] of warmCommands.entries()) {
         const id = `exec_warm${index}`;
         const request = { id, command, cwd: '/workspace', env: {}, timeoutMs: 180_000, captureBytes: 4096 };
         const { exitCode, stderr } = await agent.execute(request);
-        if (exitCode !== 0) throw new Error(`"${command}" ended with ${exitCode}: ${stderr.toString().slice(0, 500)}`);
+        if (exitCode !== 0) throw new Error(`"${command}" failed with ${exitCode}: ${stderr.toString().slice(0, 500)}`);
         await agent.forgetExecution(id);
       }
-      const { uptimeMs } = await agent.figures();
+      const { uptimeMs } = await agent.stats();
       return { bootMs, uptimeMs };
     } finally {
       agent.close();
     }
   };
+}

@@ -1,23 +1,21 @@
 import { type AccountLimits, accountLimitNames, defaultLimits } from '@mayfly/contract';
-import { maxMicroUsd } from '@mayfly/contract/admin/usd.ts';
+import { maxMicroUsd } from '@mayfly/contract/admin';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StubClock } from '../../../test/app/stub-service.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { randomIds } from '../ids/random-ids.ts';
+import { noMetrics } from '../ports/metrics.ts';
 import type { Store } from '../ports/store/store.ts';
-import type { AccountsContext } from './accounts-context.ts';
-import { addCredit } from './add-credit.ts';
-import { hashApiKey } from './api-key.ts';
-import { createAccount } from './create-account.ts';
-import { createKey, listKeys, revokeKey } from './keys.ts';
-import { getLimits, setLimits } from './limits.ts';
-import { listAccounts } from './list-accounts.ts';
-import { setSuspended } from './suspend-account.ts';
+import { getLimits, setLimits } from './account-limits.ts';
+import { createKey, hashApiKey, listKeys, revokeKey } from './api-keys.ts';
+import type { AccountsContext } from './find-account.ts';
+import { addCredit, createAccount, listAccounts, setSuspended } from './manage-accounts.ts';
 
 const email = 'ada@example.com';
 let store: Store;
 let clock: StubClock;
 let events: { readonly event: string; readonly fields: object }[];
+let credited: number[];
 let core: AccountsContext;
 beforeEach(async () => {
   store = await openSqliteStore(':memory:');
@@ -25,14 +23,16 @@ beforeEach(async () => {
   events = [];
   const note = (fields: object, event: string) => void events.push({ event, fields });
   const log = { debug: note, info: note, warn: note, error: note };
-  core = { store, clock, log, ids: randomIds, limits: defaultLimits };
+  credited = [];
+  const metrics = { ...noMetrics, credited: (microUsd: number) => void credited.push(microUsd) };
+  core = { store, clock, log, metrics, ids: randomIds, limits: defaultLimits };
 });
 afterEach(() => store.close());
 
 const create = (creditMicroUsd = 0, address = email) => createAccount(core, { email: address, creditMicroUsd });
 
 describe('an account', () => {
-  test('comes with its credit and a key that opens it', async () => {
+  test('is created with its credit and a key', async () => {
     const created = await create(25_000_000);
     expect(created).toMatchObject({ account: { email, suspended: false, limits: {} }, balanceMicroUsd: 25_000_000 });
     expect(created.apiKey).toMatch(/^mf_/);
@@ -40,17 +40,17 @@ describe('an account', () => {
     expect(owner).toMatchObject({ account: { id: created.account.id }, keyId: created.keyId });
   });
 
-  test('is refused when its e-mail is taken, in whatever letter case, and nothing is left of the second', async () => {
+  test('is rejected when its e-mail address is taken, ignoring case, and nothing is stored', async () => {
     await create(1);
     await expect(create(2, 'Ada@Example.com')).rejects.toMatchObject({
       type: 'email_taken',
-      message: 'there is an account Ada@Example.com already; create another key for it instead',
+      message: 'There already is an account Ada@Example.com. Create another key for it instead.',
     });
     expect(await listAccounts(core)).toHaveLength(1);
     expect(await listKeys(core, email)).toHaveLength(1);
   });
 
-  test('is listed with what is left of its credit now', async () => {
+  test('is listed with its current balance', async () => {
     const { account } = await create(100_000);
     clock.advanceMs(1);
     await create(0, 'bob@example.com');
@@ -67,15 +67,15 @@ describe('an account', () => {
     ]);
   });
 
-  test('is suspended and resumed, as often as one likes', async () => {
+  test('is suspended and resumed repeatedly', async () => {
     await create();
     expect((await setSuspended(core, email, true)).account.suspended).toBe(true);
     expect((await setSuspended(core, 'ADA@example.com', true)).account.suspended).toBe(true);
     expect((await setSuspended(core, email, false)).account.suspended).toBe(false);
   });
 
-  test('that does not exist is named by every refusal', async () => {
-    const refusal = { type: 'unknown_account', message: expect.stringContaining('there is no account no@body') };
+  test('that does not exist is named in every error', async () => {
+    const refusal = { type: 'unknown_account', message: expect.stringContaining('There is no account no@body') };
     await expect(setSuspended(core, 'no@body', true)).rejects.toMatchObject(refusal);
     await expect(addCredit(core, 'no@body', { amountMicroUsd: 1, note: '' })).rejects.toMatchObject(refusal);
     await expect(setLimits(core, 'no@body', {})).rejects.toMatchObject(refusal);
@@ -88,19 +88,20 @@ describe('an account', () => {
 describe('credit', () => {
   const credit = (amountMicroUsd: number) => addCredit(core, email, { amountMicroUsd, note: 'invoice 7' });
 
-  test('is added, and taken back until nothing is left', async () => {
+  test('is added, and withdrawn down to a balance of zero', async () => {
     await create(5);
     expect((await credit(25_000_000)).balanceMicroUsd).toBe(25_000_005);
     await expect(credit(-25_000_006)).rejects.toThrow(
-      'ada@example.com: at most what is left can be taken back: 25.000005 USD',
+      'ada@example.com: At most the balance of 25.000005 USD can be withdrawn.',
     );
     expect((await credit(-25_000_005)).balanceMicroUsd).toBe(0);
-    await expect(credit(-1)).rejects.toThrow('there is nothing left to take back: the balance is 0.00 USD');
+    expect(credited).toEqual([5, 25_000_000, -25_000_005]);
+    await expect(credit(-1)).rejects.toThrow('There is no credit to withdraw. The balance is 0.00 USD.');
   });
 
-  test('has an upper end', async () => {
+  test('has a maximum', async () => {
     await create(maxMicroUsd);
-    await expect(credit(1)).rejects.toThrow('the most is 1000000000.00');
+    await expect(credit(1)).rejects.toThrow('The maximum is 1000000000.00 USD');
   });
 });
 
@@ -113,7 +114,7 @@ describe('limits', () => {
     apiKeys: 10,
   };
 
-  test('are those of the service until one is set, and again when it is taken back', async () => {
+  test('are those of the service until one is set, and again once it is reset', async () => {
     await create();
     expect((await getLimits(core, email)).limits).toMatchObject(service);
     const set = await setLimits(core, email, { concurrentSandboxes: 50, requestsPerMinute: 600 });
@@ -123,7 +124,7 @@ describe('limits', () => {
     expect(back.account.limits).toEqual({ requestsPerMinute: 600 });
   });
 
-  test('never let a sandbox live longer than the service does', async () => {
+  test('cannot exceed the maximum lifetime of the service', async () => {
     await create();
     await expect(setLimits(core, email, { maxTimeoutMinutes: 1441 })).rejects.toMatchObject({
       type: 'invalid_request',
@@ -132,7 +133,7 @@ describe('limits', () => {
     expect((await setLimits(core, email, { maxTimeoutMinutes: 1440 })).limits.maxTimeoutMinutes).toBe(1440);
   });
 
-  test('can be set for every name there is', async () => {
+  test('can be set for every name', async () => {
     await create();
     const changes = Object.fromEntries(accountLimitNames.map((name) => [name, 7]));
     expect((await setLimits(core, email, changes)).account.limits).toEqual(changes);
@@ -140,13 +141,13 @@ describe('limits', () => {
 });
 
 describe('keys', () => {
-  test('there are as many active ones as the limit says, even when asked for at once', async () => {
+  test('the limit of active keys holds, even for concurrent requests', async () => {
     await create();
     const asked = await Promise.allSettled(Array.from({ length: 15 }, () => createKey(core, email)));
     expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(9);
     await expect(createKey(core, email)).rejects.toMatchObject({
       type: 'too_many_keys',
-      message: 'ada@example.com has 10 active keys, as many as it may have; revoke one, or raise its limit api_keys',
+      message: 'ada@example.com has reached its limit of 10 active keys. Revoke one, or raise its limit api_keys.',
     });
     const [first] = await listKeys(core, email);
     await revokeKey(core, email, first?.key.id ?? '');
@@ -154,7 +155,7 @@ describe('keys', () => {
     expect(await store.accounts.findByKeyHash(hashApiKey(apiKey))).toMatchObject({ revokedAtMs: null });
   });
 
-  test('are revoked by id or its beginning; once more changes nothing', async () => {
+  test('are revoked by id or by a prefix of it; revoking again changes nothing', async () => {
     const { keyId, apiKey } = await create();
     const first = await revokeKey(core, email, keyId.slice(0, 12));
     expect(first.key).toMatchObject({ id: keyId, revokedAtMs: clock.nowMs() });
@@ -172,7 +173,7 @@ describe('keys', () => {
   });
 });
 
-test('everything that is done leaves a line in the log, and no key is in it', async () => {
+test('every change is logged, without any key', async () => {
   const { apiKey, keyId } = await create(1_000_000);
   await addCredit(core, email, { amountMicroUsd: 5, note: '' });
   await setSuspended(core, email, true);

@@ -18,7 +18,7 @@ function stubAccounts() {
   return { state, cached: cachedAccounts(store, { nowMs: () => state.nowMs }) };
 }
 
-test('a key is looked up once in a while', async () => {
+test('a key is looked up again only when its entry has expired', async () => {
   const { state, cached } = stubAccounts();
   for (let count = 0; count < 5; count++) await cached.findByKeyHash('known');
   expect(state.asked).toBe(1);
@@ -34,7 +34,7 @@ test('a change is seen by the next request', async () => {
   expect((await cached.findByKeyHash('known'))?.account.suspended).toBe(true);
 });
 
-test('what was read before a change is not kept after it', async () => {
+test('a lookup that started before a change is not cached', async () => {
   const { cached } = stubAccounts();
   const reading = cached.findByKeyHash('known');
   await cached.setSuspended('acct_1', true);
@@ -42,7 +42,7 @@ test('what was read before a change is not kept after it', async () => {
   expect((await cached.findByKeyHash('known'))?.account.suspended).toBe(true);
 });
 
-test('unknown keys are not kept', async () => {
+test('unknown keys are not cached', async () => {
   const { state, cached } = stubAccounts();
   await cached.findByKeyHash('guess');
   await cached.findByKeyHash('guess');

@@ -1,43 +1,46 @@
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { AccountStore, KeyOwner } from '../ports/store/account-store.ts';
 
-/** How long an answer is used; only somebody who changes the database behind the service's back notices. */
-const keptMs = 2_000;
-const maxKept = 10_000;
+/** How long an entry is used. Matters only when another program changes the database. */
+const ttlMs = 2_000;
+const maxEntries = 10_000;
 
-/** Remembers who owns a key for a moment, since every request asks. Whatever is changed through here is seen by the next request. */
+/**
+ * Caches the lookup of a key's owner, which every request makes: about 0.3 µs instead of 20 µs with SQLite, or a round trip with
+ * PostgreSQL. A change made through this store is seen by the next request, because every write empties the cache.
+ */
 export function cachedAccounts(accounts: AccountStore, clock: Clock): AccountStore {
-  const kept = new Map<string, { readonly owner: KeyOwner; readonly untilMs: number }>();
-  /** Changes something; nothing that was read before or meanwhile is used afterwards. */
-  const changing = async <T>(change: Promise<T>): Promise<T> => {
+  const cache = new Map<string, { readonly owner: KeyOwner; readonly untilMs: number }>();
+  let generation = 0;
+  /** Waits for a write, then drops all that was read before or during it. */
+  const invalidating = async <T>(write: Promise<T>): Promise<T> => {
     try {
-      return await change;
+      return await write;
     } finally {
       generation += 1;
-      kept.clear();
+      cache.clear();
     }
   };
-  let generation = 0;
   return {
     findByKeyHash: async (hash) => {
-      const known = kept.get(hash);
-      if (known !== undefined && clock.nowMs() < known.untilMs) return known.owner;
-      const asked = generation;
+      const cached = cache.get(hash);
+      if (cached !== undefined && clock.nowMs() < cached.untilMs) return cached.owner;
+      const generationBefore = generation;
       const owner = await accounts.findByKeyHash(hash);
-      if (owner === undefined || asked !== generation) return owner;
-      if (kept.size >= maxKept) kept.clear();
-      kept.set(hash, { owner, untilMs: clock.nowMs() + keptMs });
+      if (owner === undefined || generationBefore !== generation) return owner;
+      if (cache.size >= maxEntries) cache.clear();
+      cache.set(hash, { owner, untilMs: clock.nowMs() + ttlMs });
       return owner;
     },
     findByEmail: (email) => accounts.findByEmail(email),
     list: () => accounts.list(),
     listKeys: (accountId) => accounts.listKeys(accountId),
-    createFirst: (account) => changing(accounts.createFirst(account)),
-    create: (account) => changing(accounts.create(account)),
-    setSuspended: (id, suspended) => changing(accounts.setSuspended(id, suspended)),
-    setLimits: (id, limits) => changing(accounts.setLimits(id, limits)),
+    createFirst: (account) => invalidating(accounts.createFirst(account)),
+    create: (account) => invalidating(accounts.create(account)),
+    setSuspended: (id, suspended) => invalidating(accounts.setSuspended(id, suspended)),
+    setLimits: (id, limits) => invalidating(accounts.setLimits(id, limits)),
     addKey: (accountId, key, createdAtMs, maxActive) =>
-      changing(accounts.addKey(accountId, key, createdAtMs, maxActive)),
-    revokeKey: (accountId, keyId, revokedAtMs) => changing(accounts.revokeKey(accountId, keyId, revokedAtMs)),
+      invalidating(accounts.addKey(accountId, key, createdAtMs, maxActive)),
+    revokeKey: (accountId, keyId, revokedAtMs) => invalidating(accounts.revokeKey(accountId, keyId, revokedAtMs)),
   };
 }

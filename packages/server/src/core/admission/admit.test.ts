@@ -11,7 +11,7 @@ describe('credit', () => {
     expect(admit({ ...facts, settledMicroUsd: minimum - 1 }, rules, 0)?.type).toBe('insufficient_credits');
   });
 
-  test('what runs now counts', () => {
+  test('running sandboxes count', () => {
     const running = [{ readyAtMs: 0, expiresAtMs: 9e9, priceMicroUsdPerHour: 50_000 }];
     expect(admit({ ...facts, running }, rules, 60_000)?.type).toBe('insufficient_credits');
   });
@@ -24,12 +24,12 @@ describe('credit', () => {
 });
 
 describe('quota', () => {
-  test('the last one is admitted, the next is not', () => {
+  test('the last sandbox within the quota is admitted, the next is not', () => {
     expect(admit({ ...facts, openSandboxes: 19 }, rules, 0)).toBeUndefined();
     expect(admit({ ...facts, openSandboxes: 20 }, rules, 0)?.type).toBe('quota_exceeded');
   });
 
-  test('credit is named before quota', () => {
+  test('credit is checked before quota', () => {
     expect(admit({ settledMicroUsd: 0, running: [], openSandboxes: 20 }, rules, 0)?.type).toBe('insufficient_credits');
   });
 });

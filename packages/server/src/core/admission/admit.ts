@@ -1,28 +1,26 @@
 import { ApiError } from '../errors/api-error.ts';
-import { liveBalanceMicroUsd } from '../money/balance.ts';
-import { costMicroUsd } from '../money/cost.ts';
+import { costMicroUsd, liveBalanceMicroUsd } from '../money/balance.ts';
 import type { AdmissionFacts } from '../ports/store/sandbox-store.ts';
 
-/** How much runtime of a small sandbox an account must be able to pay to start any. */
+/** To start any sandbox, an account must be able to pay for this runtime of a small one. */
 const minimumRuntimeMs = 300_000;
 
-/** What a create is held against besides the facts. */
 export interface AdmissionRules {
   readonly concurrentSandboxes: number;
   readonly smallPriceMicroUsdPerHour: number;
 }
 
-/** Why a create is refused, credit before quota; undefined when it is not. Pure. */
+/** Why a create is refused for the account, credit before quota; undefined if it is not. Pure. */
 export function admit(facts: AdmissionFacts, rules: AdmissionRules, nowMs: number): ApiError | undefined {
   const minimum = costMicroUsd(minimumRuntimeMs, rules.smallPriceMicroUsdPerHour);
   const balance = liveBalanceMicroUsd(facts, nowMs);
   if (balance < minimum || balance <= 0) {
-    const needed = `at least ${minimum / 1_000_000} USD`;
-    return new ApiError('insufficient_credits', `the balance is too low to start a sandbox, which needs ${needed}`);
+    const needed = minimum > 0 ? `At least ${minimum / 1_000_000} USD is required.` : 'It must be above zero.';
+    return new ApiError('insufficient_credits', `The balance is too low to start a sandbox. ${needed}`);
   }
   if (facts.openSandboxes >= rules.concurrentSandboxes) {
-    const most = `${rules.concurrentSandboxes} sandboxes at once`;
-    return new ApiError('quota_exceeded', `this account may have ${most}; delete one first`);
+    const quota = `${rules.concurrentSandboxes} sandboxes at the same time`;
+    return new ApiError('quota_exceeded', `This account is limited to ${quota}. Delete one first.`);
   }
   return undefined;
 }

@@ -1,68 +1,99 @@
-import type { SizeName } from '@mayfly/contract';
+import { type SizeName, sizes } from '@mayfly/contract';
 import { ApiError } from '../errors/api-error.ts';
-import type { HostProbe } from '../ports/host.ts';
 import type { Metrics } from '../ports/metrics.ts';
-import { type HeadroomRules, lackFor } from './headroom.ts';
+import type { HostProbe, HostStats } from '../ports/runtime.ts';
+
+const gibibyte = 1024 ** 3;
+
+/** How far the host is overcommitted, and what is always kept free. */
+export interface HeadroomRules {
+  /** A machine is expected to use its memory divided by this. */
+  readonly memoryOvercommit: number;
+  readonly memoryReserveBytes: number;
+  /** A machine is expected to write its disk divided by this. */
+  readonly diskOvercommit: number;
+  readonly diskReserveBytes: number;
+}
+
+export const defaultHeadroom: HeadroomRules = {
+  memoryOvercommit: 8,
+  memoryReserveBytes: gibibyte,
+  diskOvercommit: 40,
+  diskReserveBytes: 2 * gibibyte,
+};
 
 export interface CapacityOptions {
-  /** How many machines there may be at once. */
+  /** How many machines may exist at the same time. */
   readonly maxMachines: number;
   readonly headroom: HeadroomRules;
   readonly host: HostProbe;
+  /** Whether new sandboxes are accepted: false while the service starts and stops. */
+  readonly isAccepting: () => boolean;
   /** The sandboxes that have a machine. */
   readonly existing: () => Iterable<string>;
-  readonly metrics: Metrics;
+  /** The sandboxes whose creates are admitted. Their machines may not exist yet. */
+  readonly admitted: () => ReadonlyMap<string, SizeName>;
+  readonly metrics: Pick<Metrics, 'capacityRefused'>;
 }
 
-/** Whether this host takes one more machine. Counts those admitted but not launched yet. */
+/** Decides whether this host can take one more machine. */
 export class Capacity {
   readonly #options: CapacityOptions;
-  readonly #admitted = new Map<string, SizeName>();
 
   constructor(options: CapacityOptions) {
     this.#options = options;
   }
 
-  /** Takes a place for a sandbox, or says why there is none. Asking again for the same one changes nothing. */
-  admit(sandboxId: string, size: SizeName): ApiError | undefined {
-    if (this.#admitted.has(sandboxId)) return undefined;
-    if (this.#taken() >= this.#options.maxMachines) {
-      this.#options.metrics.capacityRefused('ceiling');
-      return new ApiError('capacity_unavailable', 'this service runs as many machines as it may; try again later');
+  /** Why a machine for a sandbox is refused; undefined if it is not. */
+  refusalFor(size: SizeName): ApiError | undefined {
+    const { isAccepting, maxMachines, metrics } = this.#options;
+    if (!isAccepting()) return refusal('The service is starting or stopping.');
+    if (this.#taken() >= maxMachines) {
+      metrics.capacityRefused('ceiling');
+      return refusal('The service is at machine capacity.');
     }
-    const lack = this.#lackFor(size);
-    if (lack !== undefined) {
-      this.#options.metrics.capacityRefused(lack);
-      return new ApiError(
-        'capacity_unavailable',
-        `the host has too little free ${lack} for another machine; try again later`,
-      );
-    }
-    this.#admitted.set(sandboxId, size);
-    return undefined;
+    const shortage = this.#shortageFor(size);
+    if (shortage === undefined) return undefined;
+    metrics.capacityRefused(shortage);
+    return refusal(`The host has too little free ${shortage} for another machine.`);
   }
 
-  /** Gives the place back; a machine that exists by now counts by itself. */
-  settle(sandboxId: string): void {
-    this.#admitted.delete(sandboxId);
+  /** Whether the pool, which has this many machines already, may add one. */
+  hasRoomInPool(pooledMachines: number, size: SizeName): boolean {
+    return this.#taken() + pooledMachines < this.#options.maxMachines && this.#shortageFor(size) === undefined;
   }
 
-  /** Whether there is room for a machine that nobody asked for, besides so many of that kind. */
-  hasRoomBeside(idleMachines: number, size: SizeName): boolean {
-    return this.#taken() + idleMachines < this.#options.maxMachines && this.#lackFor(size) === undefined;
-  }
-
-  /** By how many the machines there are, with so many idle ones, go past the ceiling. */
-  excess(idleMachines: number): number {
-    return Math.max(this.#taken() + idleMachines - this.#options.maxMachines, 0);
+  /** How many machines of the pool exceed the maximum. */
+  excess(pooledMachines: number): number {
+    return Math.max(this.#taken() + pooledMachines - this.#options.maxMachines, 0);
   }
 
   #taken(): number {
-    return new Set([...this.#options.existing(), ...this.#admitted.keys()]).size;
+    const { existing, admitted } = this.#options;
+    return new Set([...existing(), ...admitted().keys()]).size;
   }
 
-  #lackFor(size: SizeName): 'memory' | 'disk' | undefined {
-    const { host, headroom } = this.#options;
-    return lackFor(size, [...this.#admitted.values()], host.figures(), headroom);
+  #shortageFor(size: SizeName): 'memory' | 'disk' | undefined {
+    const { host, headroom, admitted } = this.#options;
+    return shortageFor(size, [...admitted().values()], host.stats(), headroom);
   }
+}
+
+function refusal(reason: string): ApiError {
+  return new ApiError('capacity_unavailable', `${reason} Try again later.`);
+}
+
+/** What the host lacks for one more machine. Machines of admitted creates are added because its stats may not show them yet. Pure. */
+export function shortageFor(
+  size: SizeName,
+  admitted: readonly SizeName[],
+  host: HostStats,
+  rules: HeadroomRules,
+): 'memory' | 'disk' | undefined {
+  const wanted = [size, ...admitted].map((name) => sizes[name]);
+  const memoryBytes = wanted.reduce((sum, { memoryGb }) => sum + (memoryGb * gibibyte) / rules.memoryOvercommit, 0);
+  const diskBytes = wanted.reduce((sum, { diskGb }) => sum + (diskGb * gibibyte) / rules.diskOvercommit, 0);
+  if (host.memoryAvailableBytes - rules.memoryReserveBytes < memoryBytes) return 'memory';
+  if (host.diskFreeBytes - rules.diskReserveBytes < diskBytes) return 'disk';
+  return undefined;
 }

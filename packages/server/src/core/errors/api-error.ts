@@ -1,6 +1,6 @@
 import { type ErrorType, errorTable } from '@mayfly/contract';
 
-/** A refusal that the caller sees: a type of the error table and a sentence for people. */
+/** An error that the caller sees: a type of the error table and a message for people. */
 export class ApiError extends Error {
   readonly type: ErrorType;
   readonly status: number;
@@ -13,7 +13,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The answer for what does not exist, is somebody else's, or is gone. */
+/** 404 for what does not exist, belongs to another account, or was deleted. */
 export function notFound(what: string): ApiError {
-  return new ApiError('not_found', `no such ${what}`);
+  return new ApiError('not_found', `No such ${what}.`);
+}
+
+const maxLineLength = 300;
+
+/** The message of an error as one line, short enough to be stored or to be part of another message. */
+export function oneLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length > maxLineLength ? `${line.slice(0, maxLineLength).toWellFormed()}…` : line;
 }

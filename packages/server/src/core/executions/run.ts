@@ -1,21 +1,26 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { RunCommandBody } from '@mayfly/contract';
 import type { Core } from '../context.ts';
-import { ApiError } from '../errors/api-error.ts';
-import { oneLine } from '../errors/one-line.ts';
-import { requireCredit } from '../money/funds.ts';
-import { type ExecuteResult, GuestRefusal, MachineLeft } from '../ports/guest-agent.ts';
+import { ApiError, oneLine } from '../errors/api-error.ts';
+import type { LiveMachine } from '../machines/live-machine.ts';
+import { requireCredit } from '../money/balance.ts';
+import { type ExecuteResult, GuestRefusal, GuestUnreachable, MachineDetached } from '../ports/guest-agent.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { ExecutionEnd, ExecutionRecord, NewExecution } from '../ports/store/execution-store.ts';
-import { getSandbox } from '../sandboxes/get.ts';
-import { requireRunning } from '../sandboxes/require-running.ts';
-import { deliver } from './deliver.ts';
-import { failedEnd, resultEnd } from './end.ts';
-import { forget } from './forget.ts';
+import type { ExecutionRecord, NewExecution } from '../ports/store/execution-store.ts';
+import { getSandbox, requireRunning } from '../sandboxes/read.ts';
+import { withDeadline } from '../scheduling/deadline.ts';
+import { failedOutcome, finishedOutcome } from './outcome.ts';
 
-/** Refusals of the agent that are the caller's fault; nothing ran. */
-const callerFaults = new Set(['bad_cwd', 'arguments_too_large', 'bad_request']);
+/** How much longer than the command's own timeout the host waits for its result. */
+export const resultGraceMs = 30_000;
 
-/** Runs a command to its end and keeps the result, whether or not the caller still waits for it. */
+/** The pause before a lost connection to the agent is tried again. */
+const reconnectPauseMs = 100;
+
+/** Error codes of the agent for requests that are the caller's fault. The command did not run. */
+const callerErrors = new Set(['bad_cwd', 'arguments_too_large', 'bad_request']);
+
+/** Runs a command to its end and stores the result, even if the caller stops waiting for it. */
 export async function runCommand(
   core: Core,
   account: AccountRecord,
@@ -25,24 +30,19 @@ export async function runCommand(
   requireRunning(await getSandbox(core, account, sandboxId));
   await requireCredit(core, account);
   const id = core.ids.next('exec');
-  core.executing.add(id);
-  return core.background.track(execute(core, id, account, sandboxId, body).finally(() => core.executing.delete(id)));
+  core.executionsInFlight.add(id);
+  const execution: NewExecution = { id, accountId: account.id, sandboxId, startedAtMs: core.clock.nowMs() };
+  return core.background.track(execute(core, execution, body).finally(() => core.executionsInFlight.delete(id)));
 }
 
-async function execute(
-  core: Core,
-  id: string,
-  account: AccountRecord,
-  sandboxId: string,
-  body: RunCommandBody,
-): Promise<ExecutionRecord> {
-  const beganAtMs = performance.now();
-  const execution: NewExecution = { id, accountId: account.id, sandboxId, startedAtMs: core.clock.nowMs() };
+async function execute(core: Core, execution: NewExecution, body: RunCommandBody): Promise<ExecutionRecord> {
+  const { id, sandboxId } = execution;
+  const receivedAtMs = performance.now();
   await core.store.executions.insert(execution);
-  const ids = { execution_id: id, sandbox_id: sandboxId, account_id: account.id };
+  const ids = { execution_id: id, sandbox_id: sandboxId, account_id: execution.accountId };
   let result: ExecuteResult;
   try {
-    result = await deliver(core, id, sandboxId, body);
+    result = await executeWithReconnect(core, id, sandboxId, body);
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal.type === 'invalid_request') core.log.info({ ...ids, reason: refusal.message }, 'execution_refused');
@@ -50,25 +50,87 @@ async function execute(
       core.log.warn({ ...ids, err: error }, 'execution_failed');
       core.metrics.commandFailed();
     }
-    // A command in a machine that is left alive goes on; the next service collects its result.
-    if (!(error instanceof MachineLeft)) await core.store.executions.finish(id, failedEnd(core.clock.nowMs()));
+    // In a detached machine the command continues; the next run of the service collects its result.
+    if (!(error instanceof MachineDetached)) await core.store.executions.finish(id, failedOutcome(core.clock.nowMs()));
     throw refusal;
   }
-  const end: ExecutionEnd = resultEnd(result, execution.startedAtMs, core.clock.nowMs());
-  await core.store.executions.finish(id, end);
-  const outcome = result.timedOut ? 'timeout' : 'completed';
-  core.metrics.commandEnded(outcome, end.durationMs ?? 0, performance.now() - beganAtMs);
-  void core.background.track(forget(core, id, sandboxId));
-  core.log.debug(
-    { ...ids, status: end.status, exit_code: end.exitCode, duration_ms: end.durationMs },
-    'execution_ended',
-  );
-  return { ...execution, ...end };
+  const outcome = finishedOutcome(result, execution.startedAtMs, core.clock.nowMs());
+  await core.store.executions.finish(id, outcome);
+  const status = result.timedOut ? 'timeout' : 'completed';
+  core.metrics.commandEnded(status, outcome.durationMs ?? 0, performance.now() - receivedAtMs);
+  void core.background.track(acknowledgeResult(core, id, sandboxId));
+  core.log.debug({ ...ids, status, exit_code: outcome.exitCode, duration_ms: outcome.durationMs }, 'execution_ended');
+  return { ...execution, ...outcome };
 }
 
 function refusalOf(error: unknown): ApiError {
-  if (error instanceof GuestRefusal && callerFaults.has(error.code)) {
+  if (error instanceof GuestRefusal && callerErrors.has(error.code)) {
     return new ApiError('invalid_request', oneLine(error), { cause: error });
   }
-  return new ApiError('execution_failed', `the command may or may not have run: ${oneLine(error)}`, { cause: error });
+  const reason = oneLine(error).replace(/\.$/, '');
+  return new ApiError('execution_failed', `The command may or may not have run: ${reason}.`, { cause: error });
+}
+
+/** Runs a command to its end. If the connection is lost while the machine lives, collects the result over a new one. */
+async function executeWithReconnect(
+  core: Core,
+  id: string,
+  sandboxId: string,
+  { command, cwd, env, timeout_ms: timeoutMs }: RunCommandBody,
+): Promise<ExecuteResult> {
+  const { captureBytes } = core.limits;
+  const live = core.machines.get(sandboxId);
+  const deadlineAtMs = performance.now() + timeoutMs + resultGraceMs;
+  const agent = await live.agent();
+  try {
+    return await live.whileAlive(agent.execute({ id, command, cwd, env, timeoutMs, captureBytes }));
+  } catch (error) {
+    if (!(error instanceof GuestUnreachable) || live.isLost) throw error;
+    core.log.warn({ execution_id: id, sandbox_id: sandboxId, err: error }, 'execution_connection_lost');
+    return await collectResult(live, id, { captureBytes, deadlineAtMs, notFoundError: error });
+  }
+}
+
+export interface CollectOptions {
+  readonly captureBytes: number;
+  /** On the clock of `performance.now()`. */
+  readonly deadlineAtMs: number;
+  /** Thrown when the agent does not know the command, or at the deadline if the agent was never reached. */
+  readonly notFoundError: Error;
+}
+
+/** Waits for the result of a command that an earlier connection, or an earlier run of the service, started. */
+export async function collectResult(
+  live: LiveMachine,
+  id: string,
+  { captureBytes, deadlineAtMs, notFoundError }: CollectOptions,
+): Promise<ExecuteResult> {
+  for (let failure = notFoundError; ; ) {
+    const remainingMs = deadlineAtMs - performance.now();
+    if (remainingMs <= 0 || live.isLost) throw failure;
+    try {
+      return await withDeadline('the command', remainingMs, resumeExecution(live, id, captureBytes));
+    } catch (error) {
+      if (error instanceof GuestRefusal && error.code === 'not_found') throw notFoundError;
+      if (!(error instanceof GuestUnreachable)) throw error;
+      failure = error;
+    }
+    // A machine that has exited refuses connections at once. Without a pause, this loop would keep its exit event from being handled.
+    await live.whileAlive(wait(reconnectPauseMs));
+  }
+}
+
+async function resumeExecution(live: LiveMachine, id: string, captureBytes: number): Promise<ExecuteResult> {
+  const agent = await live.agent();
+  return await live.whileAlive(agent.resumeExecution(id, captureBytes));
+}
+
+/** Lets the agent drop a result that is stored. Optional: the agent drops its oldest results when it needs the room. */
+export async function acknowledgeResult(core: Core, id: string, sandboxId: string): Promise<void> {
+  try {
+    const agent = await core.machines.get(sandboxId).agent();
+    await agent.forgetExecution(id);
+  } catch (err) {
+    core.log.debug({ execution_id: id, sandbox_id: sandboxId, err }, 'result_acknowledgement_failed');
+  }
 }

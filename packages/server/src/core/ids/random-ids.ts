@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Ids } from '../ports/ids.ts';
+import type { Ids } from '../ports/runtime.ts';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Bytes as lower-case base32 without padding; 15 bytes are 24 characters. */
+/** Encodes bytes as lower-case base32 without padding; 15 bytes give 24 characters. */
 export function encodeBase32(bytes: Uint8Array): string {
   let text = '';
   let held = 0;
@@ -19,5 +19,5 @@ export function encodeBase32(bytes: Uint8Array): string {
   return heldBits > 0 ? text + alphabet.charAt((held << (5 - heldBits)) & 31) : text;
 }
 
-/** Ids of 120 random bits, e.g. `sbx_3k5v…`; safe in host names once the underscore is replaced. */
+/** Ids with 120 random bits, e.g. `sbx_3k5v…`. Valid in host names once the underscore is replaced. */
 export const randomIds: Ids = { next: (kind) => `${kind}_${encodeBase32(randomBytes(15))}` };

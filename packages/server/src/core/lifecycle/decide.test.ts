@@ -5,7 +5,7 @@ import { decide, expiryOf, type LifecycleEvent, type LifecycleState } from './de
 
 const nowMs = 1_000_000;
 
-/** Every event there is: one that is missing does not compile. */
+/** Every event: a missing one does not compile. */
 const everyEvent: { readonly [Kind in LifecycleEvent['kind']]: Extract<LifecycleEvent, { kind: Kind }> } = {
   machine_ready: { kind: 'machine_ready', machineId: 'm' },
   provisioning_failed: { kind: 'provisioning_failed', reason: 'r' },
@@ -59,7 +59,7 @@ test('every status and every event', () => {
   });
 });
 
-test('whatever happens in whatever order, it never comes back to running and never ends without a reason', () => {
+test('in any order of events, a sandbox never returns to running and never ends without a reason', () => {
   const anything = fc.array(fc.constantFrom(...events), { maxLength: 12 });
   const holds = (happened: readonly LifecycleEvent[]): boolean => {
     let current = { ...state('provisioning'), statusReason: null as string | null, deletedAtMs: 0 };
@@ -78,13 +78,13 @@ test('whatever happens in whatever order, it never comes back to running and nev
   expect(() => fc.assert(fc.property(anything, holds))).not.toThrow();
 });
 
-test('it does not expire before its time', () => {
+test('a sandbox does not expire before its expiry', () => {
   expect(
     decide({ ...state('running'), expiresAtMs: nowMs + 1 }, { kind: 'expiry_passed' }, nowMs, rules),
   ).toBeUndefined();
 });
 
-test('its lifetime counts from when it is ready, up to 1440 minutes after its creation', () => {
+test('the lifetime counts from when the sandbox is ready, up to 1440 minutes after its creation', () => {
   expect(expiryOf({ createdAtMs: 0, timeoutMinutes: 15 }, 30_000, rules)).toBe(30_000 + 15 * 60_000);
   expect(expiryOf({ createdAtMs: 0, timeoutMinutes: 1440 }, 30_000, rules)).toBe(1440 * 60_000);
 });
@@ -104,12 +104,12 @@ test('a run is charged once, when it ends, for the time since it was ready', () 
   }
 });
 
-test('a sweep that comes late costs nothing', () => {
+test('a late expiry sweep costs nothing', () => {
   const late = decide(state('running'), { kind: 'expiry_passed' }, nowMs + 50_000, rules);
   expect(late?.charge?.runtimeMs).toBe(900);
 });
 
-test('an extension moves the expiry and is cut at the cap', () => {
+test('an extension moves the expiry, up to the cap', () => {
   const running = { ...state('running'), createdAtMs: 0, readyAtMs: 1_000, timeoutMinutes: 15 };
   const extend = (additionalMinutes: number, maxTimeoutMinutes = 1440) =>
     decide(running, { kind: 'extend_requested', additionalMinutes, maxTimeoutMinutes }, nowMs, rules);
@@ -119,7 +119,7 @@ test('an extension moves the expiry and is cut at the cap', () => {
   expect(extend(30, 10)).toBeUndefined();
 });
 
-test('a machine that died while no service was there is charged up to the last time it was known to live', () => {
+test('a machine that died while no service ran is charged up to the last heartbeat of the service', () => {
   const restarted = (lastAliveMs: number) =>
     decide(state('running'), { kind: 'service_restarted', lastAliveMs }, nowMs, rules)?.charge;
   expect(restarted(nowMs - 400)).toEqual({ amountMicroUsd: 500, runtimeMs: 500, atMs: nowMs - 400 });

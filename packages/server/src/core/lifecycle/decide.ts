@@ -1,7 +1,7 @@
-import { costMicroUsd } from '../money/cost.ts';
+import { costMicroUsd } from '../money/balance.ts';
 import type { Charge, SandboxChange, SandboxRecord } from '../ports/store/sandbox-store.ts';
 
-/** What can happen to a sandbox. */
+/** The events in the life of a sandbox. */
 export type LifecycleEvent =
   | { readonly kind: 'machine_ready'; readonly machineId: string }
   | { readonly kind: 'provisioning_failed'; readonly reason: string }
@@ -9,25 +9,24 @@ export type LifecycleEvent =
   | { readonly kind: 'expiry_passed' }
   | { readonly kind: 'extend_requested'; readonly additionalMinutes: number; readonly maxTimeoutMinutes: number }
   | { readonly kind: 'service_stopping' }
-  /** No machine of it was found; the service was last there at that time. */
+  /** The new run of the service found no machine of it; the earlier run was last known to be alive at `lastAliveMs`. */
   | { readonly kind: 'service_restarted'; readonly lastAliveMs: number }
   | { readonly kind: 'machine_died'; readonly reason: string }
-  /** Its machine was torn down and nothing of it is left on the host. */
+  /** Its machine was destroyed and nothing of it is left on the host. */
   | { readonly kind: 'machine_gone' };
 
-/** The part of a sandbox that decisions are made from. */
+/** The part of a sandbox that decisions depend on. */
 export type LifecycleState = Pick<
   SandboxRecord,
   'status' | 'createdAtMs' | 'readyAtMs' | 'expiresAtMs' | 'timeoutMinutes' | 'priceMicroUsdPerHour'
 >;
 
-/** What decisions are held against. */
 export interface LifecycleRules {
-  /** No sandbox lives longer after its creation. */
+  /** The longest life of a sandbox, counted from its creation. */
   readonly maxTimeoutMinutes: number;
 }
 
-/** When a sandbox that is ready now ends: its lifetime from now on, but never past the cap after its creation. */
+/** When a sandbox that became ready at `readyAtMs` expires: after its timeout, but never past the cap counted from its creation. */
 export function expiryOf(
   state: Pick<LifecycleState, 'createdAtMs' | 'timeoutMinutes'>,
   readyAtMs: number,
@@ -37,7 +36,7 @@ export function expiryOf(
   return Math.min(readyAtMs + state.timeoutMinutes * 60_000, capMs);
 }
 
-/** What an event does to a sandbox: the change to write, or undefined when everything stays. Pure. */
+/** What an event changes in a sandbox; undefined if it changes nothing. Pure. */
 export function decide(
   state: LifecycleState,
   event: LifecycleEvent,
@@ -110,14 +109,14 @@ function decideRunning(
     case 'machine_died':
       return end({ status: 'failed', statusReason: `machine_died: ${event.reason}` });
     case 'service_restarted':
-      // When it died is not known; nothing is charged past the time at which it was last known to live.
+      // When the machine died is unknown: nothing is charged past the last time the service was known to be alive.
       return end(
         { status: 'failed', statusReason: 'machine_died: the service was restarted' },
         Math.min(nowMs, Math.max(event.lastAliveMs, state.readyAtMs ?? nowMs)),
       );
     case 'extend_requested':
       return extended(state, event, rules);
-    // Its create could not know that it was written; whoever asked for it was told that it failed and pays nothing.
+    // The create did not learn that `running` was written and reported a failure, so the sandbox is not charged.
     case 'provisioning_failed':
       return { status: 'failed', statusReason: `provisioning_failed: ${event.reason}`, idempotencyKey: null };
     case 'machine_ready':
@@ -126,7 +125,7 @@ function decideRunning(
   }
 }
 
-/** What the run costs, from ready until its end, but nothing past its expiry: the sweep may come late. */
+/** The cost from ready until the end, but not past the expiry: the sweep may be late. */
 function chargeOf({ readyAtMs, expiresAtMs, priceMicroUsdPerHour }: LifecycleState, endedAtMs: number): Charge {
   const untilMs = expiresAtMs === null ? endedAtMs : Math.min(endedAtMs, expiresAtMs);
   const runtimeMs = Math.max(untilMs - (readyAtMs ?? untilMs), 0);

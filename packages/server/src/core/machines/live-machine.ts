@@ -1,8 +1,8 @@
 import type { GuestAgent, GuestConnector, GuestIdentity } from '../ports/guest-agent.ts';
-import { GuestUnreachable, MachineLeft } from '../ports/guest-agent.ts';
+import { GuestUnreachable, MachineDetached } from '../ports/guest-agent.ts';
 import type { Machine } from '../ports/machine-driver.ts';
 
-/** A machine of this process together with the connection to its agent. */
+/** A machine together with the connection to its agent. */
 export class LiveMachine {
   readonly machine: Machine;
   readonly #connector: GuestConnector;
@@ -11,6 +11,8 @@ export class LiveMachine {
   #agent: Promise<GuestAgent> | undefined;
   #lost: GuestUnreachable | undefined;
   #destroying: Promise<void> | undefined;
+  #expiresAtMs = 0;
+  #sendingExpiry: Promise<void> | undefined;
 
   constructor(machine: Machine, connector: GuestConnector, attachMs: number) {
     this.machine = machine;
@@ -19,24 +21,24 @@ export class LiveMachine {
     void machine.exited.then((exit) => this.#lose(new GuestUnreachable(`the machine is gone: ${exit.reason}`)));
   }
 
-  /** The machine's own id, which need not be its sandbox's. */
+  /** The machine's own id. A machine from the pool has another id than its sandbox. */
   get id(): string {
     return this.machine.id;
   }
 
-  /** Whether it was told to go. */
-  get doomed(): boolean {
+  /** Whether the machine has exited, is being destroyed, or was detached. */
+  get isLost(): boolean {
     return this.#lost !== undefined;
   }
 
-  /** The attached agent; attaches anew when the connection was lost, one attach at a time. */
+  /** The attached agent. Attaches first if there is no connection; concurrent callers share one attach. */
   agent(): Promise<GuestAgent> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     this.#agent ??= this.#attach();
     return this.#agent;
   }
 
-  /** Makes the machine somebody's; one that is not attached yet is told while it attaches. */
+  /** Gives the machine the identity of a sandbox. If it is not attached yet, the attach carries the identity. */
   async claim(identity: GuestIdentity): Promise<GuestAgent> {
     if (this.#lost !== undefined) throw this.#lost;
     if (this.#agent === undefined) {
@@ -48,7 +50,14 @@ export class LiveMachine {
     return agent;
   }
 
-  /** The work's outcome, or GuestUnreachable as soon as the machine dies or is told to go. */
+  /** Tells the agent when the machine expires. An expiry only moves later, so the latest of concurrent calls wins. */
+  setExpiry(expiresAtMs: number): Promise<void> {
+    this.#expiresAtMs = Math.max(this.#expiresAtMs, expiresAtMs);
+    this.#sendingExpiry ??= this.#sendExpiry();
+    return this.#sendingExpiry;
+  }
+
+  /** The result of the work, or GuestUnreachable as soon as the machine is lost. */
   whileAlive<T>(work: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     if (this.#lost === undefined) this.#waiting.add(reject);
@@ -57,7 +66,7 @@ export class LiveMachine {
     return promise;
   }
 
-  /** Fails everything that waits for it at once, then ends it. May be called again, e.g. after a failure. */
+  /** Fails all pending work at once, then destroys the machine. Can be called again after a failure. */
   destroy(): Promise<void> {
     this.#lose(new GuestUnreachable('the sandbox was stopped'));
     this.#destroying ??= this.machine.destroy().catch((error: unknown) => {
@@ -67,10 +76,10 @@ export class LiveMachine {
     return this.#destroying;
   }
 
-  /** Fails everything that waits for it and lets go of the machine, which stays alive. */
-  leave(): void {
-    this.#lose(new MachineLeft());
-    this.machine.leave();
+  /** Fails all pending work and lets go of the machine, which keeps running. */
+  detach(): void {
+    this.#lose(new MachineDetached());
+    this.machine.detach();
   }
 
   async #attach(identity?: GuestIdentity): Promise<GuestAgent> {
@@ -80,15 +89,27 @@ export class LiveMachine {
         return agent;
       });
       const agent = await this.whileAlive(attached);
-      void agent.closed.then(() => this.#forget());
+      void agent.closed.then(() => this.#dropAgent());
       return agent;
     } catch (error) {
-      this.#forget();
+      this.#dropAgent();
       throw error;
     }
   }
 
-  #forget(): void {
+  async #sendExpiry(): Promise<void> {
+    try {
+      for (let sentMs = -1; sentMs !== this.#expiresAtMs; ) {
+        const agent = await this.agent();
+        sentMs = this.#expiresAtMs;
+        await this.whileAlive(agent.setExpiry(sentMs));
+      }
+    } finally {
+      this.#sendingExpiry = undefined;
+    }
+  }
+
+  #dropAgent(): void {
     this.#agent = undefined;
   }
 

@@ -13,40 +13,46 @@ export class MachineRegistry {
     this.#attachMs = attachMs;
   }
 
-  /** A machine that is nobody's yet, with the connection to its agent. */
-  live(machine: Machine): LiveMachine {
+  /** Adds the connection to its agent to a machine that serves no sandbox yet. */
+  wrap(machine: Machine): LiveMachine {
     return new LiveMachine(machine, this.#connector, this.#attachMs);
   }
 
-  /** From now on this machine serves the sandbox. */
+  /** Registers the machine as the one that serves the sandbox. */
   assign(sandboxId: string, live: LiveMachine): void {
     this.#live.set(sandboxId, live);
   }
 
+  /** Wraps a machine and assigns it. */
   add(sandboxId: string, machine: Machine): LiveMachine {
-    const live = this.live(machine);
+    const live = this.wrap(machine);
     this.assign(sandboxId, live);
     return live;
   }
 
-  /** The machine of a sandbox; GuestUnreachable if there is none. */
+  /** The machine of a sandbox. Throws GuestUnreachable if it has none. */
   get(sandboxId: string): LiveMachine {
     const live = this.#live.get(sandboxId);
     if (live === undefined) throw new GuestUnreachable('the sandbox has no machine');
     return live;
   }
 
-  /** The machine of a sandbox, dead or alive, unless it is gone altogether. */
+  /** The machine of a sandbox, whether or not it is alive, until it is destroyed. */
   find(sandboxId: string): LiveMachine | undefined {
     return this.#live.get(sandboxId);
   }
 
-  /** Whether the sandbox has a machine that is alive and not told to go. */
+  /** Whether the sandbox has a machine that can be used. */
   serves(sandboxId: string): boolean {
-    return this.#live.get(sandboxId)?.doomed === false;
+    return this.#live.get(sandboxId)?.isLost === false;
   }
 
-  /** Ends the machine of a sandbox and forgets it once it is gone; at once if there is none. */
+  /** The sandboxes that have a machine. */
+  sandboxIds(): Iterable<string> {
+    return this.#live.keys();
+  }
+
+  /** Destroys the machine of a sandbox and removes it from the registry. Does nothing if there is none. */
   async destroy(sandboxId: string): Promise<void> {
     const live = this.#live.get(sandboxId);
     if (live === undefined) return;
@@ -54,14 +60,9 @@ export class MachineRegistry {
     if (this.#live.get(sandboxId) === live) this.#live.delete(sandboxId);
   }
 
-  /** Lets go of every machine without touching it: the next run adopts them. */
-  leaveAll(): void {
-    for (const live of this.#live.values()) live.leave();
+  /** Lets go of all machines. They keep running, and the next run of the service adopts them. */
+  detachAll(): void {
+    for (const live of this.#live.values()) live.detach();
     this.#live.clear();
-  }
-
-  /** The sandboxes that have a machine here. */
-  ids(): Iterable<string> {
-    return this.#live.keys();
   }
 }

@@ -1,50 +1,85 @@
-const firstRetryMs = 1_000;
-const longestRetryMs = 60_000;
+import type { Machine } from '../ports/machine-driver.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Log } from '../ports/runtime.ts';
+import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
+import { Backoff } from '../scheduling/backoff.ts';
 
-/** One try to take a machine away; fails if it would not go. */
-type Attempt = () => Promise<unknown>;
+const retryPauses = { firstMs: 1_000, longestMs: 60_000 };
 
-/** Machines that would not go, tried again with longer and longer pauses until they do. */
+export interface TeardownsOptions {
+  readonly background: BackgroundTasks;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'teardownFailed' | 'teardownRetried'>;
+}
+
+/** Destroys machines, and retries with backoff those that could not be destroyed. */
 export class Teardowns implements Disposable {
-  readonly #beforeRetry: () => void;
+  readonly #options: TeardownsOptions;
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #pausesMs = new Map<string, number>();
+  readonly #backoffs = new Map<string, Backoff>();
   #stopped = false;
 
-  constructor(beforeRetry: () => void) {
-    this.#beforeRetry = beforeRetry;
+  constructor(options: TeardownsOptions) {
+    this.#options = options;
   }
 
-  /** How many wait to be tried again. */
+  /** Failed teardowns that wait for their next attempt. */
   get waiting(): number {
     return this.#timers.size;
   }
 
-  /** Tries again after a pause; asking twice under one id is asking once. */
-  tryLater(id: string, attempt: Attempt): void {
-    if (this.#stopped || this.#timers.has(id)) return;
-    const pauseMs = this.#pausesMs.get(id) ?? firstRetryMs;
-    this.#pausesMs.set(id, Math.min(pauseMs * 2, longestRetryMs));
-    const timer = setTimeout(() => void this.#tryNow(id, attempt), pauseMs);
-    timer.unref();
-    this.#timers.set(id, timer);
+  /** Runs a teardown. Rejects if the first attempt fails, and retries in the background until one succeeds. */
+  async run<T>(id: string, logFields: object, teardown: () => Promise<T>): Promise<T> {
+    const attempt = () => this.#attempt(logFields, teardown);
+    try {
+      return await attempt();
+    } catch (error) {
+      this.#retryLater(id, attempt);
+      throw error;
+    }
   }
 
-  /** Tries no more: what is left is the next service's to end. */
+  /** Destroys a machine that serves no sandbox. Never rejects: if the first attempt fails, the retries take over. */
+  async destroyOrphan(machine: Pick<Machine, 'id' | 'destroy'>): Promise<void> {
+    await this.run(machine.id, { machine_id: machine.id }, () => machine.destroy()).catch(() => {});
+  }
+
+  /** Stops retrying. The next run of the service finds what is left and destroys it. */
   [Symbol.dispose](): void {
     this.#stopped = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
   }
 
-  async #tryNow(id: string, attempt: Attempt): Promise<void> {
+  async #attempt<T>(logFields: object, teardown: () => Promise<T>): Promise<T> {
+    const { background, log, metrics } = this.#options;
+    try {
+      return await background.track(teardown());
+    } catch (err) {
+      log.error({ ...logFields, err }, 'teardown_failed');
+      metrics.teardownFailed();
+      throw err;
+    }
+  }
+
+  /** Schedules the next attempt, unless one is already scheduled under this id. */
+  #retryLater(id: string, attempt: () => Promise<unknown>): void {
+    if (this.#stopped || this.#timers.has(id)) return;
+    const backoff = this.#backoffs.get(id) ?? new Backoff(retryPauses);
+    this.#backoffs.set(id, backoff);
+    const timer = setTimeout(() => void this.#retry(id, attempt), backoff.nextMs());
+    timer.unref();
+    this.#timers.set(id, timer);
+  }
+
+  async #retry(id: string, attempt: () => Promise<unknown>): Promise<void> {
     this.#timers.delete(id);
-    this.#beforeRetry();
+    this.#options.metrics.teardownRetried();
     try {
       await attempt();
-      this.#pausesMs.delete(id);
+      this.#backoffs.delete(id);
     } catch {
-      this.tryLater(id, attempt);
+      this.#retryLater(id, attempt);
     }
   }
 }

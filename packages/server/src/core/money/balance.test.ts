@@ -1,19 +1,18 @@
 import { expect, test } from 'vitest';
-import { liveBalanceMicroUsd } from './balance.ts';
-import { costMicroUsd } from './cost.ts';
+import { costMicroUsd, liveBalanceMicroUsd } from './balance.ts';
 
-test('an hour costs its price, a millisecond its share, rounded once', () => {
+test('an hour costs its price, and a part of it its share, rounded once', () => {
   expect(costMicroUsd(3_600_000, 50_000)).toBe(50_000);
   expect(costMicroUsd(36, 50_000)).toBe(1);
   expect(costMicroUsd(35, 50_000)).toBe(0);
   expect(costMicroUsd(86_400_000, 200_000)).toBe(4_800_000);
 });
 
-test('a clock that went backwards costs nothing', () => {
+test('a clock that was set back costs nothing', () => {
   expect(costMicroUsd(-5_000, 50_000)).toBe(0);
 });
 
-test('what runs now is taken off the balance, below zero if need be', () => {
+test('the cost of running sandboxes is subtracted from the balance, also below zero', () => {
   const running = [
     { readyAtMs: 0, expiresAtMs: 9e9, priceMicroUsdPerHour: 50_000 },
     { readyAtMs: 1_800_000, expiresAtMs: 9e9, priceMicroUsdPerHour: 200_000 },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { describeMoney } from '../../../test/core/money-history-suite.ts';
+import { RecordedLog } from '../../../test/recorded-log.ts';
 import { PostgresServer } from '../../../test/store/postgres-server.ts';
-import { RecordedLog } from '../../../test/store/recorded-log.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 
 let server: PostgresServer;

@@ -5,7 +5,7 @@ import { accruedMicroUsd, liveBalanceMicroUsd, runtimeMs } from './balance.ts';
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
-/** What an account used in a number of days until now; amounts in millionths of a dollar. */
+/** An account's usage over a number of days until now. Amounts are millionths of a dollar. */
 export interface UsageSummary {
   readonly days: number;
   readonly balanceMicroUsd: number;
@@ -15,7 +15,7 @@ export interface UsageSummary {
   readonly runtimeMinutes: number;
 }
 
-/** Sums up the last so many days. A run counts on the day it ends; what runs now counts with what it has cost until now. */
+/** The usage of the last `days` days. A run counts on the day it ends; a running sandbox counts with its cost so far. */
 export async function getUsage(core: Core, account: AccountRecord, days: number): Promise<UsageSummary> {
   const nowMs = core.clock.nowMs();
   const ledger = await core.store.ledger.summary(account.id, nowMs - days * dayMs);

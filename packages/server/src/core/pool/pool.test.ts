@@ -8,7 +8,7 @@ import { Pool, type PoolTargets } from './pool.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A pool whose machines are stubs; `made` are all that it ever made. */
+/** A pool of stub machines; `made` lists all that it ever made. */
 function stubPool(targets: PoolTargets, more: { hasRoom?: () => boolean } = {}) {
   const made: StubMachine[] = [];
   const state = { makingAtOnce: 0, mostAtOnce: 0, fail: false };
@@ -22,15 +22,15 @@ function stubPool(targets: PoolTargets, more: { hasRoom?: () => boolean } = {}) 
     made.push(machine);
     return new LiveMachine(machine, new StubConnector(), 1_000);
   };
-  const end = (machine: LiveMachine) => machine.destroy();
-  const pool = new Pool({ targets, make, end, hasRoom: more.hasRoom ?? (() => true), log, metrics: noMetrics });
+  const destroy = (machine: LiveMachine) => machine.destroy();
+  const pool = new Pool({ targets, make, destroy, hasRoom: more.hasRoom ?? (() => true), log, metrics: noMetrics });
   return { pool, made, state };
 }
 
 const full = async (pool: Pool, size: SizeName, count: number) =>
   await expect.poll(() => pool.readyCount(size)).toBe(count);
 
-test('fills itself once started, never beyond what it should have', async () => {
+test('fills up once started, never beyond its targets', async () => {
   const { pool, made, state } = stubPool({ small: 2, large: 1 });
   expect(pool.claim('small')).toBeUndefined();
   expect(made).toHaveLength(0);
@@ -41,7 +41,7 @@ test('fills itself once started, never beyond what it should have', async () => 
   await pool[Symbol.asyncDispose]();
 });
 
-test('twenty claims at once get each machine once; it is full again and made no more than were taken', async () => {
+test('twenty claims at once get each machine once, and the pool makes no more than were claimed', async () => {
   const { pool, made } = stubPool({ small: 1 });
   pool.start();
   await full(pool, 'small', 1);
@@ -53,7 +53,7 @@ test('twenty claims at once get each machine once; it is full again and made no 
   await pool[Symbol.asyncDispose]();
 });
 
-test('a machine that dies while it waits is replaced and never given out', async () => {
+test('a machine that dies in the pool is replaced and never claimed', async () => {
   const { pool, made } = stubPool({ small: 1 });
   pool.start();
   await full(pool, 'small', 1);
@@ -65,28 +65,28 @@ test('a machine that dies while it waits is replaced and never given out', async
   await pool[Symbol.asyncDispose]();
 });
 
-test('waits for room on the host instead of taking it', async () => {
+test('waits until the host has room', async () => {
   let room = false;
   const { pool, made } = stubPool({ small: 1 }, { hasRoom: () => room });
   pool.start();
   await new Promise(setImmediate);
   expect(made).toHaveLength(0);
   room = true;
-  await expect.poll(() => pool.readyCount('small'), { timeout: 5_000 }).toBe(1);
+  await expect.poll(() => pool.readyCount('small')).toBe(1);
   await pool[Symbol.asyncDispose]();
 });
 
-test('gives up idle machines for somebody’s sandbox, largest first', async () => {
+test('evicts ready machines to make room for sandboxes, largest first', async () => {
   const { pool, made } = stubPool({ small: 1, large: 1 });
   pool.start();
   await full(pool, 'small', 1);
   await full(pool, 'large', 1);
-  pool.giveUp(1);
+  pool.evict(1);
   await expect.poll(() => made.filter(({ destroyed }) => destroyed).map(({ size }) => size)).toEqual(['large']);
   await pool[Symbol.asyncDispose]();
 });
 
-test('a stop ends what waits, also what was being made', async () => {
+test('disposing destroys all machines, including those being made', async () => {
   const { pool, made } = stubPool({ small: 3 });
   pool.start();
   await pool[Symbol.asyncDispose]();

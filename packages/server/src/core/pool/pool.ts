@@ -1,28 +1,28 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type SizeName, sizeNames } from '@mayfly/contract';
 import type { LiveMachine } from '../machines/live-machine.ts';
-import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import type { Log } from '../ports/runtime.ts';
+import { Backoff } from '../scheduling/backoff.ts';
 
-/** How long a refill that failed waits before it tries again; doubled up to the longest. */
-const firstRetryMs = 1_000;
-const longestRetryMs = 60_000;
+const retryPauses = { firstMs: 1_000, longestMs: 60_000 };
 
+/** How many machines of each size wait in the pool. */
 export type PoolTargets = Readonly<Partial<Record<SizeName, number>>>;
 
 export interface PoolOptions {
   readonly targets: PoolTargets;
-  /** Makes a machine that is nobody's yet: restored, warmed, paused. */
+  /** Makes a machine that is launched, warmed up and paused. */
   readonly make: (size: SizeName, signal: AbortSignal) => Promise<LiveMachine>;
-  /** Ends a machine that nobody took, sooner or later; never fails. */
-  readonly end: (machine: LiveMachine) => Promise<void>;
-  /** Whether the host has room for one more besides so many idle machines. */
-  readonly hasRoom: (idleMachines: number, size: SizeName) => boolean;
+  /** Destroys a machine that was not claimed. Never rejects. */
+  readonly destroy: (machine: LiveMachine) => Promise<void>;
+  /** Whether the host has room for one more machine, besides this many machines of the pool. */
+  readonly hasRoom: (pooledMachines: number, size: SizeName) => boolean;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: Pick<Metrics, 'poolClaimed' | 'machineDied'>;
 }
 
-/** Machines that wait for a create, each given out once. Refills itself in the background. */
+/** Machines that are ready in advance. A create claims one, and the pool refills itself in the background. */
 export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #ready = new Map<SizeName, LiveMachine[]>();
@@ -35,13 +35,13 @@ export class Pool implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** From now on it fills itself. */
+  /** Starts to fill the pool. */
   start(): void {
     this.#started = true;
     for (const size of sizeNames) this.#refill(size);
   }
 
-  /** A ready machine of the size, taken out for good; undefined if there is none. */
+  /** Takes a ready machine out of the pool; undefined if there is none of this size. */
   claim(size: SizeName): LiveMachine | undefined {
     const machine = this.#ready.get(size)?.shift();
     if (this.target(size) > 0) this.#options.metrics.poolClaimed(size, machine === undefined ? 'miss' : 'hit');
@@ -59,34 +59,38 @@ export class Pool implements AsyncDisposable {
     return this.#options.targets[size] ?? 0;
   }
 
-  /** How many machines it has, those that are being made included. */
+  /** How many machines the pool has, including those that are being made. */
   get size(): number {
-    return sizeNames.reduce((sum, size) => sum + this.readyCount(size) + (this.#making.get(size) ?? 0), 0);
+    return sizeNames.reduce((sum, size) => sum + this.#countOf(size), 0);
   }
 
-  /** Gives up so many idle machines, for somebody's sandbox to take their place. */
-  giveUp(count: number): void {
+  /** Destroys up to this many ready machines, largest first, to make room for sandboxes. */
+  evict(count: number): void {
     for (const size of sizeNames.toReversed()) {
       for (const machine of this.#ready.get(size)?.splice(0, count) ?? []) {
         count -= 1;
-        this.#end(machine);
+        this.#destroy(machine);
       }
     }
   }
 
-  /** Makes no more and ends those that wait. */
+  /** Stops refilling and destroys the machines of the pool. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the service is stopping'));
     await Promise.allSettled(this.#work);
-    const waiting = [...this.#ready.values()].flatMap((ready) => ready.splice(0));
-    await Promise.all(waiting.map((machine) => this.#options.end(machine)));
+    const unclaimed = [...this.#ready.values()].flatMap((ready) => ready.splice(0));
+    await Promise.all(unclaimed.map((machine) => this.#options.destroy(machine)));
+  }
+
+  #countOf(size: SizeName): number {
+    return this.readyCount(size) + (this.#making.get(size) ?? 0);
   }
 
   #refill(size: SizeName): void {
-    const target = this.target(size);
-    while (this.#isOpen() && this.readyCount(size) + (this.#making.get(size) ?? 0) < target) {
+    const isOpen = this.#started && !this.#closing.signal.aborted;
+    while (isOpen && this.#countOf(size) < this.target(size)) {
       this.#making.set(size, (this.#making.get(size) ?? 0) + 1);
-      const work = this.#makeOne(size).finally(() => {
+      const work = this.#addOne(size).finally(() => {
         this.#work.delete(work);
         this.#making.set(size, (this.#making.get(size) ?? 0) - 1);
         this.#refill(size);
@@ -95,47 +99,45 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** Adds one machine, trying until it succeeds or the pool closes. */
-  async #makeOne(size: SizeName): Promise<void> {
-    const { make, end, hasRoom, log } = this.#options;
+  /** Adds one machine. Retries with backoff until it succeeds or the pool closes. */
+  async #addOne(size: SizeName): Promise<void> {
+    const { make, destroy, hasRoom, log } = this.#options;
     const { signal } = this.#closing;
-    for (let retryMs = firstRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
+    const backoff = new Backoff(retryPauses);
+    while (!signal.aborted) {
       try {
-        if (!hasRoom(this.size - 1, size)) throw new Error('the host has no room for it now');
+        if (!hasRoom(this.size - 1, size)) throw new Error('the host has no room for another machine');
         const machine = await make(size, signal);
-        if (signal.aborted) await end(machine);
-        else this.#keep(size, machine);
+        if (signal.aborted) await destroy(machine);
+        else this.#add(size, machine);
         return;
       } catch (err) {
         if (signal.aborted) return;
+        const retryMs = backoff.nextMs();
         log.warn({ size, err, retry_ms: retryMs }, 'pool_refill_failed');
         await wait(retryMs, undefined, { signal, ref: false }).catch(() => {});
       }
     }
   }
 
-  #keep(size: SizeName, machine: LiveMachine): void {
+  #add(size: SizeName, machine: LiveMachine): void {
     const ready = this.#ready.get(size) ?? [];
     this.#ready.set(size, ready);
     ready.push(machine);
     void machine.machine.exited.then(() => {
-      const at = ready.indexOf(machine);
-      if (at < 0) return;
-      ready.splice(at, 1);
-      this.#options.log.warn({ size, machine_id: machine.machine.id }, 'pooled_machine_died');
+      const index = ready.indexOf(machine);
+      if (index < 0) return;
+      ready.splice(index, 1);
+      this.#options.log.warn({ size, machine_id: machine.id }, 'pooled_machine_died');
       this.#options.metrics.machineDied(size, 'pool');
-      this.#end(machine);
+      this.#destroy(machine);
       this.#refill(size);
     });
   }
 
-  #end(machine: LiveMachine): void {
-    const ended = this.#options.end(machine);
-    this.#work.add(ended);
-    void ended.finally(() => this.#work.delete(ended));
-  }
-
-  #isOpen(): boolean {
-    return this.#started && !this.#closing.signal.aborted;
+  #destroy(machine: LiveMachine): void {
+    const destroyed = this.#options.destroy(machine);
+    this.#work.add(destroyed);
+    void destroyed.finally(() => this.#work.delete(destroyed));
   }
 }

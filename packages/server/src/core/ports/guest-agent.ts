@@ -1,12 +1,12 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { AgentChannel, Machine } from './machine-driver.ts';
 
-/** What a machine is told when it becomes somebody's. The agent sets the clock from the host's at the moment of sending. */
+/** What a machine is told when it is assigned to a sandbox. The clock is set from the host's at the moment of sending. */
 export interface GuestIdentity {
   readonly hostname: string;
   /** 32 lower-case hex digits. */
   readonly machineId: string;
-  /** Unix milliseconds; 0 for none. */
+  /** Unix milliseconds; 0 for no expiry. */
   readonly expiresAtMs: number;
 }
 
@@ -16,11 +16,11 @@ export interface ExecuteRequest {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** How much of each stream is kept and returned, in bytes. */
+  /** The maximum number of bytes of each stream that are captured and returned. */
   readonly captureBytes: number;
 }
 
-/** How a command ended, as the agent tells it. Output is raw bytes: decoding is the caller's. */
+/** How a command ended, as reported by the agent. Output is raw bytes; the caller decodes it. */
 export interface ExecuteResult {
   readonly exitCode: number;
   readonly signal: number;
@@ -41,7 +41,7 @@ export interface GuestHello {
   readonly bootMs: number;
 }
 
-export interface GuestFigures {
+export interface GuestStats {
   readonly cpu: { readonly count: number; readonly userUs: number; readonly systemUs: number };
   readonly memory: { readonly totalBytes: number; readonly availableBytes: number };
   readonly disk: { readonly totalBytes: number; readonly freeBytes: number };
@@ -50,23 +50,23 @@ export interface GuestFigures {
   readonly uptimeMs: number;
 }
 
-/** One name in a directory of the guest, as its bytes. */
+/** One entry of a directory in the guest. The name is raw bytes. */
 export interface GuestEntry {
   readonly name: Buffer;
   /** `other` is a device, socket or pipe. */
   readonly type: 'file' | 'dir' | 'symlink' | 'other';
-  /** Of a regular file; null for everything else. */
+  /** Null unless it is a regular file. */
   readonly sizeBytes: number | null;
 }
 
 export interface GuestListing {
   /** Sorted by the bytes of their names. */
   readonly entries: readonly GuestEntry[];
-  /** Whether there are more than were asked for. */
+  /** Whether the directory has more entries than were requested. */
   readonly truncated: boolean;
 }
 
-/** A refusal by the agent, with the code of docs/agent-protocol.md; nothing happened in the guest. */
+/** A call that the agent refused, with a code of docs/agent-protocol.md. Nothing happened in the guest. */
 export class GuestRefusal extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -76,7 +76,7 @@ export class GuestRefusal extends Error {
   }
 }
 
-/** The connection to the agent failed or was lost; what was asked may or may not have happened. */
+/** The connection to the agent failed or was lost. The call may or may not have taken effect. */
 export class GuestUnreachable extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -84,29 +84,29 @@ export class GuestUnreachable extends Error {
   }
 }
 
-/** This service let go of the machine, which stays alive: what runs in it goes on, and the next service picks it up. */
-export class MachineLeft extends GuestUnreachable {
+/** The service detached from the machine, which keeps running. Its commands continue, and the next start collects their results. */
+export class MachineDetached extends GuestUnreachable {
   constructor() {
     super('the service is stopping');
-    this.name = 'MachineLeft';
+    this.name = 'MachineDetached';
   }
 }
 
-/** The host's end of one attached agent. Every call has a deadline; a lost connection fails all calls with GuestUnreachable. */
+/** The host side of one attached agent. Every call has a deadline; a lost connection fails all calls with GuestUnreachable. */
 export interface GuestAgent {
-  /** Settles when the connection is gone; never rejects. */
+  /** Resolves when the connection is gone; never rejects. */
   readonly closed: Promise<void>;
   hello(): Promise<GuestHello>;
-  /** Clock (checked, corrected until within 100 ms or tried three times), entropy, names, expiry. */
+  /** Sets clock (verified, at most three tries to get within 100 ms), entropy, hostname, machine id and expiry. */
   setIdentity(identity: GuestIdentity): Promise<void>;
-  /** When the machine ends itself if no host is there, as in the identity. */
+  /** Sets when the machine powers itself off if no host is connected. */
   setExpiry(expiresAtMs: number): Promise<void>;
-  /** Clock and entropy again, e.g. after a pause. */
+  /** Sets clock and entropy again, e.g. after a pause. */
   setClock(): Promise<void>;
-  figures(): Promise<GuestFigures>;
+  stats(): Promise<GuestStats>;
   /** Runs a command to its end. Does not acknowledge: call forgetExecution once the result is stored. */
   execute(request: ExecuteRequest): Promise<ExecuteResult>;
-  /** Picks up a command that an earlier connection started. */
+  /** Waits for the result of a command that an earlier connection started. */
   resumeExecution(id: string, captureBytes: number): Promise<ExecuteResult>;
   forgetExecution(id: string): Promise<void>;
   readFile(path: string, maxBytes: number): Promise<{ readonly sizeBytes: number; readonly content: Buffer }>;
@@ -116,24 +116,24 @@ export interface GuestAgent {
     maxBytes: number,
   ): Promise<{ readonly path: string; readonly sizeBytes: number }>;
   listFiles(path: string, maxEntries: number): Promise<GuestListing>;
-  /** Removes a file or symbolic link, or a directory with all that is in it. */
+  /** Deletes a file, a symbolic link, or a directory with its contents. */
   deleteFile(path: string, recursive: boolean): Promise<void>;
-  /** A connection to a port on the guest's own localhost; GuestRefusal `refused` if nothing listens there. It ends with the agent's. */
+  /** Connects to a port on the guest's localhost; GuestRefusal `refused` if nothing is listening. Closed together with the agent. */
   openTunnel(port: number): Promise<Duplex>;
   close(): void;
 }
 
-/** Attaches to agents. `deadlineMs` is how long all of it may take; every failure is GuestUnreachable. */
+/** Attaches to agents. `deadlineMs` limits the whole attach; every failure is a GuestUnreachable. */
 export interface GuestConnector {
   /**
-   * Opens the machine's channel, resynchronises, and answers only once the agent has answered. With an identity the first thing asked
-   * is to take it, so that a new machine is somebody's without a round trip more.
+   * Opens the machine's channel, synchronises, and resolves once the agent has answered. With an identity, the first call sets it, so
+   * that assigning a new machine costs no extra round trip.
    */
   attach(
     machine: Pick<Machine, 'id' | 'openAgentChannel'>,
     deadlineMs: number,
     identity?: GuestIdentity,
   ): Promise<GuestAgent>;
-  /** The same over a channel that is already open. The agent takes it over: it is closed with the agent, and when attaching fails. */
+  /** The same over an open channel. The channel is closed together with the agent, and when attaching fails. */
   attachChannel(channel: AgentChannel, deadlineMs: number): Promise<GuestAgent>;
 }

@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { SizeName } from '@mayfly/contract';
 
-/** Why a machine is gone. `requested` means destroy() was called; everything else happened to it. */
+/** Why a machine ended. */
 export interface MachineExit {
+  /** True if destroy() was called, false if the machine ended on its own. */
   readonly requested: boolean;
   /** One line for people, e.g. "qemu was killed by SIGKILL" or "the guest powered itself off". */
   readonly reason: string;
@@ -15,27 +16,27 @@ export interface AgentChannel {
   close(): void;
 }
 
-/** Where a machine may connect to, below the fixed refusals: everywhere, nowhere, or these IPv4 addresses, CIDRs, names and `*.names`. */
+/** Where a machine may connect to, in addition to the fixed rules: anywhere, nowhere, or these IPv4 addresses, CIDRs, names and `*.names`. */
 export type EgressPolicy = 'all' | 'none' | { readonly allow: readonly string[] };
 
-/** One virtual machine. Every method has a deadline of its own and fails rather than hangs. */
+/** One virtual machine. Every method has its own deadline and fails rather than hangs. */
 export interface Machine {
   /** The id it was launched under. */
   readonly id: string;
   readonly size: SizeName;
-  /** Settles once, when the machine is gone for whatever reason; never rejects. */
+  /** Resolves when the machine is gone, for whatever reason; never rejects. */
   readonly exited: Promise<MachineExit>;
-  /** Connects both agent ports. A machine takes one channel at a time; a new one replaces nothing, so close the old one first. */
+  /** Connects both agent ports. A machine has one channel at a time: close the old one first. */
   openAgentChannel(signal?: AbortSignal): Promise<AgentChannel>;
-  /** Stops the virtual CPUs; memory and disk stay. Pausing a paused machine is no error. */
+  /** Stops the virtual CPUs; memory and disk are kept. Does nothing if the machine is paused. */
   pause(): Promise<void>;
-  /** Lets the virtual CPUs go on. Resuming a running machine is no error. */
+  /** Starts the virtual CPUs again. Does nothing if the machine is running. */
   resume(): Promise<void>;
-  /** Puts a policy in the place of the one before, for new and open connections. */
+  /** Replaces the policy, for new and open connections. */
   setEgress(policy: EgressPolicy): Promise<void>;
-  /** Lets go of the machine without touching it, for the next run to adopt. */
-  leave(): void;
-  /** Ends the machine and removes everything it held on the host. Safe to call more than once and at any time. */
+  /** Lets go of the machine, which keeps running until the next start adopts it. */
+  detach(): void;
+  /** Ends the machine for good and releases all its resources on the host. May be called at any time and more than once. */
   destroy(): Promise<void>;
 }
 
@@ -48,7 +49,7 @@ export interface LaunchRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What an engine can do; ask before using a feature. */
+/** What an engine supports; check before using a feature. */
 export interface DriverCapabilities {
   readonly engine: string;
   /** "kvm", "tcg" or "none" (the fake). */
@@ -59,15 +60,13 @@ export interface DriverCapabilities {
   readonly network: boolean;
 }
 
-/** An engine that makes machines out of prepared templates. */
-export interface MachineDriver {
+/** An engine that starts machines from prepared templates. Disposing releases what it holds besides its machines, which keep running for the next start to adopt. */
+export interface MachineDriver extends AsyncDisposable {
   capabilities(): DriverCapabilities;
-  /** A machine restored from its size's template, virtual CPUs running, agent not yet spoken to. Leaves nothing behind when it fails. */
+  /** Launches a machine from the template of its size, with its virtual CPUs running and its agent not attached. Leaves nothing behind on failure. */
   launch(request: LaunchRequest): Promise<Machine>;
   /**
-   * The machines that an earlier run left alive, taken over; whatever else it left behind is cleared away. Called once, before any launch.
+   * Takes over the machines that the previous run left running and cleans up everything else it left. Called once, before any launch.
    */
   adopt(): Promise<readonly Machine[]>;
-  /** Gives up what the engine holds besides its machines. Those stay alive for the next run. */
-  close(): Promise<void>;
 }

@@ -1,24 +1,37 @@
 import type { ErrorType, SandboxStatus, SizeName } from '@mayfly/contract';
-import type { PreviewFailureKind } from '../previews/failure.ts';
-
-/** Why the gateway itself answers a visitor of a preview. */
-export type PreviewRefusal = PreviewFailureKind | 'bad_request' | 'misdirected' | 'not_supported';
 
 /** How a create that was admitted ended. */
 export type CreateResult = 'ready' | 'failed' | 'called_off';
 
-/** What is counted while the service works. No call waits or fails; each is cheap enough for every request. */
+/** How a request through a preview ended: answered by the sandbox, upgraded to a WebSocket, or answered by the gateway itself. */
+export const previewOutcomes = [
+  'served',
+  'upgraded',
+  'unknown',
+  'nothing_listening',
+  'unreachable',
+  'busy',
+  'bad_request',
+  'misdirected',
+  'not_supported',
+] as const;
+type PreviewOutcome = (typeof previewOutcomes)[number];
+
+/** Why the gateway itself answers a visitor of a preview. */
+export type PreviewRefusal = Exclude<PreviewOutcome, 'served' | 'upgraded'>;
+
+/** Counts what the service does. No call waits or fails; each is cheap enough to be made on every request. */
 export interface Metrics {
   createEnded(create: {
     readonly size: SizeName;
-    /** A machine was waiting for it. */
+    /** The machine came from the pool. */
     readonly pooled: boolean;
     readonly outcome: CreateResult;
     readonly durationMs: number;
   }): void;
-  /** `durationMs` is the command's own time; `totalMs` is from before its record to its result on disk. */
+  /** `durationMs` is the command's own time; `totalMs` also covers writing its record and its result. */
   commandEnded(status: 'completed' | 'timeout', durationMs: number, totalMs: number): void;
-  /** It could not be started or was lost. */
+  /** A command could not be started or was lost. */
   commandFailed(): void;
   poolClaimed(size: SizeName, outcome: 'hit' | 'miss'): void;
   restoreEnded(restore: {
@@ -27,36 +40,36 @@ export interface Metrics {
     readonly outcome: 'ok' | 'failed';
     readonly durationMs: number;
   }): void;
-  /** A machine died by itself: somebody's, or one that was waiting in the pool. */
+  /** A machine died on its own, while it served a sandbox or waited in the pool. */
   machineDied(size: SizeName, role: 'sandbox' | 'pool'): void;
   teardownFailed(): void;
   teardownRetried(): void;
   capacityRefused(reason: 'ceiling' | 'memory' | 'disk'): void;
   /** A finished run was written to the ledger. */
   charged(microUsd: number): void;
-  /** Negative when credit was taken back. */
+  /** Credit was added; negative when it was withdrawn. */
   credited(microUsd: number): void;
+  /** `operation` names the store method, e.g. `sandboxes.find`. */
   storeFailed(operation: string): void;
-  /** At start: what became of sandboxes and machines that an earlier run left. */
+  /** At start: what became of the sandboxes and machines of the previous run. */
   tookOver(outcome: 'adopted' | 'settled' | 'unowned', count: number): void;
-  /** A command that an earlier run began, or that ended while the database was away, ended with its result or without. */
+  /** A command that the previous run started, or that ended during a database outage, was completed with its result or lost. */
   commandRecovered(outcome: 'recovered' | 'lost'): void;
   rateLimited(window: 'source' | 'requests' | 'creations'): void;
   errorAnswered(type: ErrorType): void;
-  /** A request through a preview got the sandbox's answer or became a socket, or the gateway answered for this reason. */
-  previewAnswered(outcome: 'served' | 'upgraded' | PreviewRefusal): void;
-  /** `route` is the pattern of the path, never the path. */
+  previewAnswered(outcome: PreviewOutcome): void;
+  /** `route` is the pattern of the path, never the path itself. */
   requestAnswered(method: string, route: string, status: number): void;
 }
 
-/** How many sandboxes have a status and a size. */
+/** The number of sandboxes with a status and size. */
 export interface SandboxCount {
   readonly status: SandboxStatus;
   readonly size: SizeName;
   readonly count: number;
 }
 
-/** What is looked at, not counted, when somebody asks for the metrics. */
+/** Values that are read at each scrape instead of being counted. */
 export interface Readings {
   sandboxes(): Promise<readonly SandboxCount[]>;
   poolReady(size: SizeName): number;

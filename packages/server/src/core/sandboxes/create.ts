@@ -1,14 +1,14 @@
 import type { CreateSandboxBody } from '@mayfly/contract';
-import { limitsOf } from '../admission/account-limits.ts';
+import { limitsOf } from '../accounts/account-limits.ts';
 import { admit } from '../admission/admit.ts';
 import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { NewSandbox, SandboxRecord } from '../ports/store/sandbox-store.ts';
-import type { CreateOutcome } from './creations.ts';
+import type { CreateInFlight, CreateOutcome } from './creates-in-flight.ts';
 import { provision } from './provision.ts';
 
-/** Makes a sandbox and answers once it takes commands. The same idempotency key gives the same sandbox again. */
+/** Creates a sandbox and returns once it takes commands. The same idempotency key returns the same sandbox. */
 export async function createSandbox(
   core: Core,
   account: AccountRecord,
@@ -20,21 +20,19 @@ export async function createSandbox(
     accountId: account.id,
     name: body.name,
     size: body.size,
-    timeoutMinutes: lifetimeMinutes(core, account, body.timeout_minutes),
+    timeoutMinutes: timeoutMinutesFor(core, account, body.timeout_minutes),
     idempotencyKey,
     priceMicroUsdPerHour: core.prices[body.size],
     createdAtMs: core.clock.nowMs(),
   };
-  return core.background.track(
-    core.creations.run(wanted.id, (abort) => insertAndProvision(core, account, wanted, abort)),
-  );
+  return core.createsInFlight.run(wanted, (create) => insertAndProvision(core, account, wanted, create));
 }
 
-/** The lifetime that was asked for, if the account may have it, else the default. */
-function lifetimeMinutes(core: Core, account: AccountRecord, wanted: number | null): number {
+/** The requested lifetime if the account may have it; the default if none is requested. */
+function timeoutMinutesFor(core: Core, account: AccountRecord, requested: number | null): number {
   const { defaultTimeoutMinutes, maxTimeoutMinutes } = limitsOf(core.limits, account);
-  if (wanted === null) return Math.min(defaultTimeoutMinutes, maxTimeoutMinutes);
-  if (wanted <= maxTimeoutMinutes) return wanted;
+  if (requested === null) return Math.min(defaultTimeoutMinutes, maxTimeoutMinutes);
+  if (requested <= maxTimeoutMinutes) return requested;
   throw new ApiError('invalid_request', `timeout_minutes must be an integer from 1 to ${maxTimeoutMinutes}`);
 }
 
@@ -42,33 +40,38 @@ async function insertAndProvision(
   core: Core,
   account: AccountRecord,
   wanted: NewSandbox,
-  abort: AbortController,
+  create: CreateInFlight,
 ): Promise<CreateOutcome> {
   const rules = {
     concurrentSandboxes: limitsOf(core.limits, account).concurrentSandboxes,
     smallPriceMicroUsdPerHour: core.prices.small,
   };
-  try {
-    const inserted = await core.store.sandboxes.insert(wanted, (facts) => {
-      return admit(facts, rules, core.clock.nowMs()) ?? admitMachine(core, wanted);
-    });
-    if (inserted.kind === 'refused') throw inserted.refusal;
-    if (inserted.kind === 'replayed') return { sandbox: await settled(core, inserted.sandbox), created: false };
-    return { sandbox: await provision(core, inserted.sandbox, abort), created: true };
-  } finally {
-    core.capacity.settle(wanted.id);
+  const inserted = await core.store.sandboxes.insert(
+    wanted,
+    (facts) => admit(facts, rules, core.clock.nowMs()) ?? admitMachine(core, create),
+  );
+  switch (inserted.kind) {
+    case 'refused':
+      throw inserted.refusal;
+    case 'replayed':
+      return { sandbox: await replay(core, inserted.sandbox), created: false };
+    case 'inserted':
+      return { sandbox: await provision(core, inserted.sandbox, create.abort), created: true };
   }
 }
 
-function admitMachine(core: Core, { id, size }: NewSandbox): ApiError | undefined {
-  if (!core.accepting()) return new ApiError('capacity_unavailable', 'the service is starting or stopping');
-  return core.capacity.admit(id, size);
+/** Checks the capacity of the host and takes a place in it. The store may ask more than once for the same create. */
+function admitMachine(core: Core, create: CreateInFlight): ApiError | undefined {
+  if (create.admitted) return undefined;
+  const refusal = core.capacity.refusalFor(create.size);
+  create.admitted = refusal === undefined;
+  return refusal;
 }
 
-/** The sandbox of an earlier create, once that create has answered; fails as it fails. */
-async function settled(core: Core, earlier: SandboxRecord): Promise<SandboxRecord> {
+/** The sandbox of an earlier create with the same key. Waits for a create in flight and fails if it fails. */
+async function replay(core: Core, earlier: SandboxRecord): Promise<SandboxRecord> {
   if (earlier.status !== 'provisioning') return earlier;
-  const outcome = await core.creations.outcomeOf(earlier.id);
+  const outcome = await core.createsInFlight.outcomeOf(earlier.id);
   if (outcome !== undefined) return outcome.sandbox;
   return (await core.store.sandboxes.read(earlier.id)) ?? earlier;
 }

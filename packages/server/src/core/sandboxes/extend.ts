@@ -1,13 +1,12 @@
 import type { ExtendSandboxBody } from '@mayfly/contract';
-import { limitsOf } from '../admission/account-limits.ts';
+import { limitsOf } from '../accounts/account-limits.ts';
 import type { Core } from '../context.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { getSandbox } from './get.ts';
-import { requireRunning } from './require-running.ts';
+import { getSandbox, requireRunning } from './read.ts';
 
-/** Lets a running sandbox live longer, as far as it may; tells its machine, too. */
+/** Extends the lifetime of a running sandbox, up to the maximum of its account. */
 export async function extendSandbox(
   core: Core,
   account: AccountRecord,
@@ -23,16 +22,15 @@ export async function extendSandbox(
     maxTimeoutMinutes,
   });
   requireRunning(sandbox);
-  void core.background.track(tellMachine(core, sandbox));
+  void core.background.track(sendExpiry(core, sandbox));
   return sandbox;
 }
 
-/** The machine ends itself some time past its expiry when no host is there, so it has to know. */
-async function tellMachine(core: Core, sandbox: SandboxRecord): Promise<void> {
+/** Tells the agent the expiry of its sandbox: without a host, the machine powers itself off some time after it. Never rejects. */
+export async function sendExpiry(core: Core, sandbox: SandboxRecord): Promise<void> {
   try {
-    const agent = await core.machines.get(sandbox.id).agent();
-    await agent.setExpiry(sandbox.expiresAtMs ?? 0);
+    await core.machines.get(sandbox.id).setExpiry(sandbox.expiresAtMs ?? 0);
   } catch (err) {
-    core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, err }, 'expiry_not_delivered');
+    core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, err }, 'expiry_update_failed');
   }
 }

@@ -1,50 +1,47 @@
 import { randomBytes } from 'node:crypto';
 import type { Core } from '../context.ts';
-import { ApiError } from '../errors/api-error.ts';
-import { oneLine } from '../errors/one-line.ts';
+import { ApiError, oneLine } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
 import { expiryOf } from '../lifecycle/decide.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
-import { restore } from '../pool/restore.ts';
 import type { GuestIdentity } from '../ports/guest-agent.ts';
 import type { Machine } from '../ports/machine-driver.ts';
 import type { CreateResult } from '../ports/metrics.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
-import { watchMachine } from './machine-died.ts';
-import { teardown } from './teardown.ts';
+import { teardown, watchMachine } from './end.ts';
 
-/** Gives a `provisioning` sandbox its machine. It comes out `running`, or nothing is left and 503 is thrown. */
+/** Gives a `provisioning` sandbox its machine. Returns the running sandbox, or leaves nothing behind and throws 503. */
 export async function provision(core: Core, sandbox: SandboxRecord, abort: AbortController): Promise<SandboxRecord> {
-  const beganAtMs = performance.now();
+  const startedAtMs = performance.now();
   let pooled: LiveMachine | undefined;
-  const ended = (outcome: CreateResult): object => {
-    const took = { pooled: pooled !== undefined, durationMs: performance.now() - beganAtMs };
-    core.metrics.createEnded({ size: sandbox.size, outcome, ...took });
-    return { provision_ms: Math.round(took.durationMs), pooled: took.pooled };
+  const report = (outcome: CreateResult): object => {
+    const durationMs = performance.now() - startedAtMs;
+    core.metrics.createEnded({ size: sandbox.size, outcome, pooled: pooled !== undefined, durationMs });
+    return { provision_ms: Math.round(durationMs), pooled: pooled !== undefined };
   };
   try {
-    pooled = await claimPooled(core, sandbox);
+    pooled = await claimPooledMachine(core, sandbox);
     const { machine } = pooled ?? (await launchAndClaim(core, sandbox, abort));
     abort.signal.throwIfAborted();
     const ready = { kind: 'machine_ready', machineId: machine.id } as const;
     const { sandbox: running, changed } = await advance(core, sandbox, ready);
-    if (!changed) throw new Error(`it became ${running.status} while it was provisioning`);
+    if (!changed) throw new Error(`the sandbox became ${running.status} while it was provisioning`);
     watchMachine(core, running, machine);
     const ids = { sandbox_id: running.id, account_id: running.accountId, machine_id: machine.id };
-    core.log.info({ ...ids, size: running.size, ...ended('ready') }, 'sandbox_running');
+    core.log.info({ ...ids, size: running.size, ...report('ready') }, 'sandbox_created');
     return running;
   } catch (error) {
-    const { status } = await giveUp(core, sandbox, error);
-    ended(status === 'failed' ? 'failed' : 'called_off');
-    throw new ApiError('provisioning_failed', `the sandbox could not be provisioned: ${oneLine(error)}`, {
-      cause: error,
-    });
+    const { status } = await failProvisioning(core, sandbox, error);
+    report(status === 'failed' ? 'failed' : 'called_off');
+    const reason = oneLine(error).replace(/\.$/, '');
+    const message = `The sandbox could not be provisioned: ${reason}. Try again.`;
+    throw new ApiError('provisioning_failed', message, { cause: error });
   }
 }
 
-/** A machine from the pool, resumed and told whose it is; undefined if there is none or it turns out to be dead. */
-async function claimPooled(core: Core, sandbox: SandboxRecord): Promise<LiveMachine | undefined> {
+/** A machine from the pool, resumed and given its identity; undefined if there is none or it does not work. */
+async function claimPooledMachine(core: Core, sandbox: SandboxRecord): Promise<LiveMachine | undefined> {
   const live = core.pool.claim(sandbox.size);
   if (live === undefined) return undefined;
   core.machines.assign(sandbox.id, live);
@@ -53,14 +50,14 @@ async function claimPooled(core: Core, sandbox: SandboxRecord): Promise<LiveMach
     await live.claim(identityOf(core, sandbox));
     return live;
   } catch (err) {
-    core.log.warn({ sandbox_id: sandbox.id, machine_id: live.machine.id, err }, 'pooled_machine_unusable');
+    core.log.warn({ sandbox_id: sandbox.id, machine_id: live.machine.id, err }, 'pooled_machine_claim_failed');
     await core.machines.destroy(sandbox.id);
     return undefined;
   }
 }
 
 async function launchAndClaim(core: Core, sandbox: SandboxRecord, abort: AbortController): Promise<LiveMachine> {
-  core.pool.giveUp(core.capacity.excess(core.pool.size));
+  core.pool.evict(core.capacity.excess(core.pool.size));
   const live = core.machines.add(sandbox.id, await launch(core, sandbox, abort));
   await live.claim(identityOf(core, sandbox));
   return live;
@@ -75,29 +72,24 @@ function identityOf(core: Core, sandbox: SandboxRecord): GuestIdentity {
 }
 
 async function launch(core: Core, sandbox: SandboxRecord, abort: AbortController): Promise<Machine> {
-  const { launchMs } = core.deadlines;
   const { id, size } = sandbox;
-  const { signal } = abort;
-  const launching = restore(core, { id, size, signal }, 'create');
+  const destroyLate = (late: Machine): void => {
+    core.machines.add(id, late);
+    teardown(core, sandbox).catch(() => {});
+  };
   try {
-    return await withDeadline('the launch', launchMs, launching, {
-      onLate: (late) => {
-        core.machines.add(id, late);
-        core.background.track(teardown(core, sandbox)).catch(() => {});
-      },
-    });
+    return await core.launcher.launch({ id, size, signal: abort.signal }, 'create', destroyLate);
   } catch (error) {
     abort.abort(error);
     throw error;
   }
 }
 
-/** Marks it failed and takes its machine away, waiting no longer than a teardown may take; one that would not go is tried again by itself. */
-async function giveUp(core: Core, sandbox: SandboxRecord, error: unknown): Promise<SandboxRecord> {
+/** Marks the sandbox failed and tears its machine down, waiting for that no longer than the teardown deadline. */
+async function failProvisioning(core: Core, sandbox: SandboxRecord, error: unknown): Promise<SandboxRecord> {
   const ids = { sandbox_id: sandbox.id, account_id: sandbox.accountId };
   core.log.error({ ...ids, err: error }, 'provisioning_failed');
-  const gone = core.background.track(teardown(core, sandbox));
-  await withDeadline('the teardown', core.deadlines.teardownMs, gone).catch(() => {});
-  const { sandbox: kept } = await advance(core, sandbox, { kind: 'provisioning_failed', reason: oneLine(error) });
-  return kept;
+  await withDeadline('the teardown', core.deadlines.teardownMs, teardown(core, sandbox)).catch(() => {});
+  const { sandbox: failed } = await advance(core, sandbox, { kind: 'provisioning_failed', reason: oneLine(error) });
+  return failed;
 }

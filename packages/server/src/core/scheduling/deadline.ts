@@ -38,3 +38,19 @@ export async function withDeadline<T>(
     clearTimeout(timer);
   }
 }
+
+/** What closeHttp needs of a Fastify instance. */
+interface HttpServer {
+  close(): PromiseLike<unknown>;
+  readonly server: { closeAllConnections(): void };
+}
+
+/** Stops accepting connections, lets requests in flight finish until the deadline, then cuts the rest. */
+export async function closeHttp(app: HttpServer, deadlineMs: number): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(timer);
+  }
+}

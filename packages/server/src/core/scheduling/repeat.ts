@@ -1,4 +1,4 @@
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../ports/runtime.ts';
 
 /** Runs the work now and again after each pause, never twice at once, until disposed of. A failure is logged and does not stop it. */
 export function repeat(task: string, periodMs: number, work: () => Promise<unknown>, log: Log): AsyncDisposable {

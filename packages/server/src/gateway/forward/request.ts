@@ -1,17 +1,16 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { GatewayContext } from '../context.ts';
-import { breakOff, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from '../messages.ts';
-import { letIn, type Visit } from './let-in.ts';
-import { relay } from './relay.ts';
-import { Refused, sendRefusal } from './send-refusal.ts';
-import { type Prepared, prepare, sendUpstream } from './upstream.ts';
+import { admitVisitor, type Visit } from './admit-visitor.ts';
+import { abortResponse, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './http-versions.ts';
+import { Refused, sendRefusal } from './refusal.ts';
+import { type PreparedVisit, prepare, relay, sendUpstream } from './upstream.ts';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Called for each visit once it is let in. */
+/** Called for each visit once it is admitted. */
 export type OnVisit = (request: VisitorRequest, visit: Visit) => void;
 
-/** Carries one request to the server in its sandbox and the answer back, both as they come. */
+/** Forwards a request to the server in its sandbox and streams the response back. */
 export async function forwardRequest(
   gateway: GatewayContext,
   request: VisitorRequest,
@@ -20,21 +19,19 @@ export async function forwardRequest(
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  // A visitor who leaves in the middle is no error of ours.
+  // A visitor may disconnect at any time; that is not an error of the service.
   for (const side of [request, response]) side.on('error', () => {});
-  if (isHttp2(request)) request.stream.setTimeout(gateway.limits.idleMs, () => breakOff(response));
+  if (isHttp2(request)) request.stream.setTimeout(gateway.limits.idleMs, () => abortResponse(response));
   const { metrics, log } = gateway.core;
   try {
-    const visit = await letIn(gateway, request, () => breakOff(response));
-    response.once('close', visit.leave);
-    if (gone.signal.aborted) return visit.leave();
+    const visit = await admitVisitor(gateway, request, () => abortResponse(response));
+    response.once('close', visit.end);
+    if (gone.signal.aborted) return visit.end();
     onVisit(request, visit);
     const prepared = await prepare(gateway, request, visit);
-    const answer = await exchange(gateway, request, prepared, gone.signal);
-    log.debug(
-      { sandbox_id: visit.target.sandboxId, port: visit.target.port, status: answer.statusCode },
-      'preview_answered',
-    );
+    const answer = await fetchAnswer(gateway, request, prepared, gone.signal);
+    const { sandboxId, port } = visit.target;
+    log.debug({ sandbox_id: sandboxId, port, status: answer.statusCode }, 'preview_answered');
     relay(answer, response, prepared);
     metrics.previewAnswered('served');
   } catch (error) {
@@ -42,34 +39,34 @@ export async function forwardRequest(
   }
 }
 
-/** The head of the answer. A request that met a connection that was just closing is sent once more, if nothing was lost with it. */
-async function exchange(
+/** Waits for status and headers. A safe request that failed on a reused connection, which the server may have just closed, is retried once. */
+async function fetchAnswer(
   gateway: GatewayContext,
   request: VisitorRequest,
-  prepared: Prepared,
+  prepared: PreparedVisit,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const repeatable = safeMethods.has(request.method ?? '') && !hasBody(request);
-  const first = sendUpstream(gateway, request, prepared, signal, repeatable);
+  const retryable = safeMethods.has(request.method ?? '') && !hasBody(request);
+  const first = sendUpstream(gateway, request, prepared, signal, { reuseConnection: retryable });
   try {
     return await answerTo(first, request);
   } catch (error) {
-    if (!repeatable || !first.reusedSocket || signal.aborted) throw error;
-    return answerTo(sendUpstream(gateway, request, prepared, signal, false), request);
+    if (!retryable || !first.reusedSocket || signal.aborted) throw error;
+    return answerTo(sendUpstream(gateway, request, prepared, signal, { reuseConnection: false }), request);
   }
 }
 
-/** Sends the body and waits for the head of the answer. */
+/** Sends the body and waits for status and headers of the answer. */
 function answerTo(upstream: ClientRequest, request: VisitorRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   upstream.once('response', resolve);
   upstream.on('error', reject);
   upstream.once('upgrade', (_answer, tunnel) => {
     tunnel.destroy();
-    reject(new Refused('unreachable', 'The server in the sandbox changed the protocol without being asked.'));
+    reject(new Refused('unreachable', 'The server in the sandbox switched protocols without being asked to.'));
   });
   if (hasBody(request)) {
-    // The server may want to answer before the first byte of the body comes.
+    // The server may answer before the first byte of the body arrives.
     upstream.flushHeaders();
     request.pipe(upstream);
     request.once('error', () => upstream.destroy());

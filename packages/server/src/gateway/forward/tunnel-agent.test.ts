@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { duplexPair } from 'node:stream';
 import { expect, test } from 'vitest';
-import { defaultGatewayLimits } from '../limits.ts';
+import { defaultGatewayLimits } from '../context.ts';
 import { TunnelAgent, type TunnelRequestArgs } from './tunnel-agent.ts';
 
 const target = { sandboxId: 'sbx_1', port: 3000 };
-const givenUp = new AbortController().signal;
+const visitorSignal = new AbortController().signal;
 
-test('a tunnel that is used for one request after another gathers no listeners', async () => {
+test('a reused tunnel does not accumulate listeners', async () => {
   const [tunnel, guest] = duplexPair();
   let opened = 0;
   guest.on('data', () => guest.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
@@ -18,7 +18,7 @@ test('a tunnel that is used for one request after another gathers no listeners',
   };
   const agent = new TunnelAgent(connect, defaultGatewayLimits);
   const ask = async (): Promise<number> => {
-    const options: TunnelRequestArgs = { agent, target, givenUp };
+    const options: TunnelRequestArgs = { agent, target, visitorSignal };
     const [answer] = (await once(request(options).end(), 'response')) as [IncomingMessage];
     const free = once(agent, 'free');
     answer.resume();

@@ -1,21 +1,18 @@
 import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { PreviewTarget } from '../../core/previews/traffic.ts';
-import type { GatewayLimits } from '../limits.ts';
+import type { PreviewTarget } from '../../core/previews/preview-traffic.ts';
+import type { Connect, GatewayLimits } from '../context.ts';
 
 type Connected = (error: Error | null, tunnel: Duplex) => void;
 
-/** Opens a connection to a server in a sandbox. */
-export type Connect = (target: PreviewTarget, signal: AbortSignal) => Promise<Duplex>;
-
-/** What a request through tunnels carries besides what Node knows. */
+/** Arguments of a request through a tunnel. */
 export interface TunnelRequestArgs extends ClientRequestArgs {
   readonly target: PreviewTarget;
-  /** Node keeps the signal of a request to itself. */
-  readonly givenUp: AbortSignal;
+  /** Aborts when the visitor leaves. Node does not pass a request's own `signal` on to the agent. */
+  readonly visitorSignal: AbortSignal;
 }
 
-/** Connections into sandboxes for one request after another, kept open for a moment in between. */
+/** Reuses connections into sandboxes and closes those that stay idle. */
 export class TunnelAgent extends Agent {
   readonly #connect: Connect;
   readonly #idleMs: number;
@@ -31,10 +28,7 @@ export class TunnelAgent extends Agent {
     return `${target.sandboxId}:${target.port}`;
   }
 
-  override createConnection(
-    options: ClientRequestArgs,
-    connected?: (error: Error | null, tunnel: Duplex) => void,
-  ): undefined {
+  override createConnection(options: ClientRequestArgs, connected?: Connected): undefined {
     openTunnel(this.#connect, options as TunnelRequestArgs, connected as Connected);
   }
 
@@ -47,21 +41,21 @@ export class TunnelAgent extends Agent {
 
   override reuseSocket(tunnel: Duplex, request: ClientRequest): void {
     clearTimeout(idleTimers.get(tunnel));
-    // Takes away what listens while nothing is asked, and refers to the socket, which a tunnel has no need of.
+    // Node removes its idle listeners here and calls ref(), which a tunnel does not have.
     super.reuseSocket(Object.assign(tunnel, { ref: () => tunnel }), request);
   }
 }
 
 const idleTimers = new WeakMap<Duplex, NodeJS.Timeout>();
 
-/** Opens a tunnel for a request; one that comes after the request was given up is closed. */
-export function openTunnel(connect: Connect, { target, givenUp }: TunnelRequestArgs, connected: Connected): void {
-  connect(target, givenUp).then(
+/** Opens a tunnel for a request. It is closed if the visitor has left by then. */
+export function openTunnel(connect: Connect, { target, visitorSignal }: TunnelRequestArgs, connected: Connected): void {
+  connect(target, visitorSignal).then(
     (tunnel) => {
-      if (givenUp.aborted) tunnel.destroy();
+      if (visitorSignal.aborted) tunnel.destroy();
       connected(null, tunnel);
     },
-    // The tunnel is not looked at when there is an error.
+    // Node ignores the second argument if there is an error.
     (error: Error) => connected(error, undefined as never),
   );
 }

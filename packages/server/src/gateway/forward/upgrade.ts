@@ -3,13 +3,12 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { GatewayContext } from '../context.ts';
 import { headersForVisitor } from '../headers/for-visitor.ts';
-import { letIn } from './let-in.ts';
-import { relay } from './relay.ts';
+import { admitVisitor } from './admit-visitor.ts';
+import { sendRefusal } from './refusal.ts';
 import type { OnVisit } from './request.ts';
-import { sendRefusal } from './send-refusal.ts';
-import { prepare, sendUpstream } from './upstream.ts';
+import { prepare, relay, sendUpstream } from './upstream.ts';
 
-/** Carries a WebSocket to the server in its sandbox: after the handshake, bytes both ways until either side ends. */
+/** Forwards a WebSocket: after the handshake it copies bytes in both directions until either side closes. */
 export async function forwardUpgrade(
   gateway: GatewayContext,
   request: IncomingMessage,
@@ -22,19 +21,19 @@ export async function forwardUpgrade(
   socket.on('error', () => {});
   socket.once('close', () => gone.abort());
   try {
-    const visit = await letIn(gateway, request, () => socket.destroy());
-    socket.once('close', visit.leave);
-    if (gone.signal.aborted) return visit.leave();
+    const visit = await admitVisitor(gateway, request, () => socket.destroy());
+    socket.once('close', visit.end);
+    if (gone.signal.aborted) return visit.end();
     onVisit(request, visit);
     const prepared = await prepare(gateway, request, visit);
     const headers = { ...prepared.headers, connection: 'Upgrade', upgrade: 'websocket' };
-    const upstream = sendUpstream(gateway, request, { ...prepared, headers }, gone.signal, false);
+    const upstream = sendUpstream(gateway, request, { ...prepared, headers }, gone.signal, { reuseConnection: false });
     const { answer, tunnel, early } = await answerTo(upstream);
     if (tunnel === undefined) relay(answer, responseOn(request, socket), prepared);
     else {
       const { publicHost, target } = visit;
-      const shown = { rawHeaders: answer.rawHeaders, publicHost, port: target.port, origin: undefined };
-      socket.write(switchingHead(headersForVisitor(shown)), 'latin1');
+      const outbound = { rawHeaders: answer.rawHeaders, publicHost, port: target.port, origin: undefined };
+      socket.write(switchingProtocols(headersForVisitor(outbound)), 'latin1');
       socket.write(early);
       tunnel.write(head);
       join(socket, tunnel, gateway.limits.idleMs);
@@ -45,15 +44,15 @@ export async function forwardUpgrade(
   }
 }
 
-/** What a server said to a socket: a plain answer, or a tunnel with what came over it already. */
-interface Switched {
+/** The server's answer to a handshake: a plain response, or a tunnel with the bytes that already arrived over it. */
+interface HandshakeAnswer {
   readonly answer: IncomingMessage;
   readonly tunnel: Duplex | undefined;
   readonly early: Buffer;
 }
 
-function answerTo(upstream: ClientRequest): Promise<Switched> {
-  const { promise, resolve, reject } = Promise.withResolvers<Switched>();
+function answerTo(upstream: ClientRequest): Promise<HandshakeAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<HandshakeAnswer>();
   upstream.on('error', reject);
   upstream.once('upgrade', (answer, tunnel, early) => resolve({ answer, tunnel, early }));
   upstream.once('response', (answer) => resolve({ answer, tunnel: undefined, early: Buffer.alloc(0) }));
@@ -61,8 +60,8 @@ function answerTo(upstream: ClientRequest): Promise<Switched> {
   return promise;
 }
 
-/** The head that turns the visitor's connection into a socket; values were parsed by Node and hold no line ends. */
-function switchingHead(headers: Readonly<Record<string, string | string[]>>): string {
+/** The response that completes the handshake. Node has parsed the values, so they contain no line breaks. */
+function switchingProtocols(headers: Readonly<Record<string, string | string[]>>): string {
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value) => `${name}: ${value}`),
   );
@@ -70,7 +69,7 @@ function switchingHead(headers: Readonly<Record<string, string | string[]>>): st
   return [...switching, ...lines, '', ''].join('\r\n');
 }
 
-/** Passes bytes both ways, each at the other side's speed; the end of either is the end of both. */
+/** Copies bytes in both directions with backpressure. When either side closes, so does the other. */
 function join(socket: Duplex, tunnel: Duplex, idleMs: number): void {
   if ('setTimeout' in socket && typeof socket.setTimeout === 'function') {
     socket.setTimeout(idleMs, () => socket.destroy());
@@ -82,7 +81,7 @@ function join(socket: Duplex, tunnel: Duplex, idleMs: number): void {
   tunnel.pipe(socket);
 }
 
-/** An answer over a connection that did not become a socket; the connection ends with it. */
+/** A plain response on a connection that asked for an upgrade. The connection closes after it. */
 function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;

@@ -1,21 +1,21 @@
-import { type ClientRequest, request as httpRequest } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { GatewayContext } from '../context.ts';
-import { headersForGuest, hostOf } from '../headers/for-guest.ts';
-import type { Departure } from '../headers/for-visitor.ts';
-import { tokenOf } from '../host.ts';
-import { hasBody, type VisitorRequest } from '../messages.ts';
-import type { Visit } from './let-in.ts';
+import { headersForGuest } from '../headers/for-guest.ts';
+import { headersForVisitor, type OutboundHeaders } from '../headers/for-visitor.ts';
+import { hostOf, tokenOf } from '../preview-host.ts';
+import type { Visit } from './admit-visitor.ts';
+import { abortResponse, hasBody, sendHead, type VisitorRequest, type VisitorResponse } from './http-versions.ts';
 import { openTunnel, type TunnelRequestArgs } from './tunnel-agent.ts';
 
-/** A visit with what its server is going to see. */
-export interface Prepared {
+/** A visit and the headers that its server receives. */
+export interface PreparedVisit {
   readonly visit: Visit;
   readonly headers: Readonly<Record<string, string | string[]>>;
-  readonly origin: Departure['origin'];
+  readonly origin: OutboundHeaders['origin'];
 }
 
-/** Decides what the server in the sandbox sees of a request. */
-export async function prepare(gateway: GatewayContext, request: VisitorRequest, visit: Visit): Promise<Prepared> {
+/** Computes the headers that the server in the sandbox receives. */
+export async function prepare(gateway: GatewayContext, request: VisitorRequest, visit: Visit): Promise<PreparedVisit> {
   const { domain } = gateway;
   const foreignOrigin = await foreignOriginOf(gateway, request.headers.origin, visit);
   const headers = headersForGuest({
@@ -26,20 +26,20 @@ export async function prepare(gateway: GatewayContext, request: VisitorRequest, 
     forwardedFor: forwardedFor(gateway, request),
     foreignOrigin,
   });
-  // Node frames the body of a GET or DELETE only if it is told to.
+  // Node sends the body of a GET or DELETE only with this header or a length.
   if (hasBody(request) && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
   const { origin: sent } = request.headers;
   const seen = headers.origin;
   return { visit, headers, origin: typeof seen === 'string' && sent !== undefined ? { sent, seen } : undefined };
 }
 
-/** Sends a request's head to the server in the sandbox. The caller pipes the body. `pooled` may meet a connection that is just closing. */
+/** Sends a request without its body to the server in the sandbox. A reused connection may be one that the server is just closing. */
 export function sendUpstream(
   gateway: GatewayContext,
   request: VisitorRequest,
-  { visit, headers }: Prepared,
+  { visit, headers }: PreparedVisit,
   signal: AbortSignal,
-  pooled: boolean,
+  { reuseConnection }: { readonly reuseConnection: boolean },
 ): ClientRequest {
   const options: TunnelRequestArgs = {
     method: request.method ?? 'GET',
@@ -49,17 +49,35 @@ export function sendUpstream(
     maxHeaderSize: gateway.limits.headerBytes,
     target: visit.target,
     signal,
-    givenUp: signal,
+    visitorSignal: signal,
   };
-  if (pooled) return httpRequest({ ...options, agent: gateway.agent } as TunnelRequestArgs);
-  const createConnection: TunnelRequestArgs['createConnection'] = (given, connected) => {
-    openTunnel(gateway.connect, given as TunnelRequestArgs, connected);
+  if (reuseConnection) return httpRequest({ ...options, agent: gateway.agent } as TunnelRequestArgs);
+  const createConnection: TunnelRequestArgs['createConnection'] = (args, connected) => {
+    openTunnel(gateway.connect, args as TunnelRequestArgs, connected);
     return undefined;
   };
   return httpRequest({ ...options, createConnection });
 }
 
-/** How the server sees an Origin that is another preview: the same sandbox's by its port, anybody else's not at all. */
+/** Streams an answer to the visitor with backpressure. An answer that is cut short is cut short for the visitor, too. */
+export function relay(answer: IncomingMessage, response: VisitorResponse, { visit, origin }: PreparedVisit): void {
+  const { publicHost, target } = visit;
+  const headers = headersForVisitor({ rawHeaders: answer.rawHeaders, publicHost, port: target.port, origin });
+  answer.once('close', () => {
+    if (!answer.complete) abortResponse(response);
+  });
+  answer.once('error', () => abortResponse(response));
+  response.once('close', () => answer.destroy());
+  try {
+    sendHead(response, answer.statusCode ?? 502, headers);
+  } catch (error) {
+    answer.destroy();
+    throw error;
+  }
+  answer.pipe(response as NodeJS.WritableStream);
+}
+
+/** How an Origin that is another preview appears to the server: as localhost if it is of the same sandbox, otherwise as `null`. */
 async function foreignOriginOf(
   gateway: GatewayContext,
   origin: string | undefined,
@@ -73,6 +91,6 @@ async function foreignOriginOf(
 
 function forwardedFor({ isTrustedProxy }: GatewayContext, request: VisitorRequest): string {
   const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
-  const told = request.headers['x-forwarded-for'];
-  return typeof told === 'string' && isTrustedProxy(peer) ? `${told}, ${peer}` : peer;
+  const received = request.headers['x-forwarded-for'];
+  return typeof received === 'string' && isTrustedProxy(peer) ? `${received}, ${peer}` : peer;
 }

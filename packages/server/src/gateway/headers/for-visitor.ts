@@ -1,7 +1,7 @@
 import { endToEnd, toNodeHeaders } from './hop-by-hop.ts';
 
-/** An answer on its way out of a sandbox. */
-export interface Departure {
+/** The headers of an answer from a sandbox, and what decides how the visitor sees them. */
+export interface OutboundHeaders {
   readonly rawHeaders: readonly string[];
   readonly publicHost: string;
   /** The port in the sandbox. */
@@ -10,25 +10,17 @@ export interface Departure {
   readonly origin: { readonly sent: string; readonly seen: string } | undefined;
 }
 
-const addresses = ['location', 'content-location', 'refresh'];
+const headersWithUrls = ['location', 'content-location', 'refresh'];
 
-/** The headers that the visitor sees: what the server says of localhost is said of the preview, and cookies stay with it. */
-export function headersForVisitor({
-  rawHeaders,
-  publicHost,
-  port,
-  origin,
-}: Departure): Record<string, string | string[]> {
+/** The headers for the visitor: localhost URLs become the preview's URL, and cookies are limited to its host. */
+export function headersForVisitor(outbound: OutboundHeaders): Record<string, string | string[]> {
+  const { rawHeaders, publicHost, port, origin } = outbound;
   const headers = endToEnd(rawHeaders);
-  // An alternative service would lead visitors past the gateway.
+  // An alternative service would bypass the gateway.
   headers.delete('alt-svc');
-  for (const name of addresses) {
-    const values = headers.get(name);
-    if (values)
-      headers.set(
-        name,
-        values.map((value) => shown(value, publicHost, port)),
-      );
+  for (const name of headersWithUrls) {
+    const values = headers.get(name)?.map((value) => toPublicUrl(value, publicHost, port));
+    if (values) headers.set(name, values);
   }
   const cookies = headers.get('set-cookie');
   if (cookies) headers.set('set-cookie', cookies.map(hostOnly));
@@ -38,19 +30,18 @@ export function headersForVisitor({
   return toNodeHeaders(headers);
 }
 
-/** Where a header's address begins: at its start, or behind the `url=` of a Refresh. */
+/** Matches a localhost URL at the start of a value, or after the `url=` of a Refresh header. */
 const localhost =
   /(?<=^|\burl\s*=\s*["']?)(https?):\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::(\d+))?(?=[/?#"']|$)/i;
 
-/** An address on the server's own localhost, as the preview's. */
-function shown(value: string, publicHost: string, port: number): string {
-  return value.replace(localhost, (url, scheme, named) => {
-    const usual = String(scheme).toLowerCase() === 'https' ? 443 : 80;
-    return Number(named ?? usual) === port ? `https://${publicHost}` : url;
+function toPublicUrl(value: string, publicHost: string, port: number): string {
+  return value.replace(localhost, (url, scheme, explicitPort) => {
+    const defaultPort = String(scheme).toLowerCase() === 'https' ? 443 : 80;
+    return Number(explicitPort ?? defaultPort) === port ? `https://${publicHost}` : url;
   });
 }
 
-/** A cookie that no other host is sent, whatever the server asked for. */
+/** Removes the Domain attribute, so that no other host receives the cookie. */
 function hostOnly(cookie: string): string {
   return cookie.replaceAll(/;\s*domain\s*(?:=[^;]*)?(?=;|$)/gi, '');
 }

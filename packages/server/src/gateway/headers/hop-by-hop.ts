@@ -1,4 +1,4 @@
-/** Headers that concern one connection only. */
+/** Headers that apply to a single connection. */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -12,7 +12,7 @@ const hopByHop = new Set([
   'http2-settings',
 ]);
 
-/** Headers by their lower-case names, each with its values in order; without those of one connection only. */
+/** The headers by lower-case name with their values in order, without hop-by-hop headers and those that Connection lists. */
 export function endToEnd(rawHeaders: readonly string[]): Map<string, string[]> {
   const headers = new Map<string, string[]>();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -21,12 +21,12 @@ export function endToEnd(rawHeaders: readonly string[]): Map<string, string[]> {
     headers.set(name, values);
     values.push(rawHeaders[at + 1] ?? '');
   }
-  const named = (headers.get('connection') ?? []).flatMap((value) => value.toLowerCase().split(','));
-  for (const name of [...hopByHop, ...named.map((text) => text.trim())]) headers.delete(name);
+  const listed = (headers.get('connection') ?? []).flatMap((value) => value.toLowerCase().split(','));
+  for (const name of [...hopByHop, ...listed.map((text) => text.trim())]) headers.delete(name);
   return headers;
 }
 
-/** Headers as Node takes them. */
+/** Converts headers to the form that Node accepts. */
 export function toNodeHeaders(headers: ReadonlyMap<string, string[]>): Record<string, string | string[]> {
   const result: Record<string, string | string[]> = Object.create(null);
   for (const [name, values] of headers) result[name] = values.length === 1 ? (values[0] ?? '') : values;

@@ -1,27 +1,26 @@
-import type { Log } from '../../core/ports/log.ts';
-import { openLocalCertificates } from './authority/local-certificates.ts';
-import type { Certificates } from './certificate-source.ts';
-import { openOwnCertificates } from './own/own-certificates.ts';
+import type { SecureContext } from 'node:tls';
 
-export type { Certificates } from './certificate-source.ts';
-
-export interface CertificateOptions {
-  /** Previews are one label under it. */
-  readonly domain: string;
-  /** The local authority is kept in it. */
-  readonly dataDir: string;
-  /** The operator's own certificate; a local authority signs when absent. */
-  readonly files: { readonly certFile: string; readonly keyFile: string } | undefined;
-  readonly log: Log;
-  readonly nowMs?: () => number;
-  /** How often the operator's files are looked at. */
-  readonly reloadPeriodMs?: number;
+/** A certificate (with its chain) and its key, as PEM. */
+export interface PemPair {
+  readonly cert: string;
+  /** Secret. */
+  readonly key: string;
 }
 
-/** The operator's certificate, or those of a local authority. Rejects with a CertificateError. */
-export async function openCertificates(options: CertificateOptions): Promise<Certificates> {
-  const { domain, dataDir, files, log, nowMs = Date.now, reloadPeriodMs = 5_000 } = options;
-  return files === undefined
-    ? openLocalCertificates({ domain, dataDir, log, nowMs })
-    : openOwnCertificates({ ...files, domain, log, nowMs, reloadPeriodMs });
+/** Certificates for the names that TLS clients ask for. */
+export interface Certificates extends Disposable {
+  /** The context for a server name. Every name gets a certificate, even a missing or a hostile one. */
+  contextFor(servername: string | undefined): Promise<SecureContext>;
+  /** The certificate for clients that send no server name: Node does not ask for their context. Valid for weeks; refresh it daily. */
+  defaultPair(): Promise<PemPair>;
+  /** The local authority's root certificate (PEM), for clients to trust; undefined with the operator's certificate. */
+  readonly rootFile: string | undefined;
+}
+
+/** Thrown when certificates cannot be loaded or created. The message says which file is wrong, why, and what to do. */
+export class CertificateError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CertificateError';
+  }
 }

@@ -1,34 +1,37 @@
 import { Readable } from 'node:stream';
 import type { File } from '@mayfly/contract';
-import type { FileRecord } from '../../core/files/read.ts';
+import type { FileRecord } from '../../core/files/sandbox-files.ts';
 
-/** A multiple of three, so that pieces of base64 fit together. */
-const defaultPieceBytes = 98_304;
+/** A multiple of three, so that the chunks' base64 texts join into one. */
+const defaultChunkBytes = 98_304;
 
-/** A file with its content as JSON: a text if it is small, else a stream that makes it piece by piece, at its reader's pace. */
-export function fileJson(file: FileRecord, pieceBytes = defaultPieceBytes): string | Readable {
+/**
+ * The JSON of a file with its content: a string if the file is small, otherwise a stream that encodes one chunk at a time as the
+ * client reads. See docs/decisions/http-fast-paths.md for what that saves.
+ */
+export function fileJson(file: FileRecord, chunkBytes = defaultChunkBytes): string | Readable {
   const { path, encoding, content } = file;
-  const shown = { object: 'file', path, bytes: content.length, encoding } as const;
-  if (content.length <= pieceBytes) {
-    return JSON.stringify({ ...shown, content: content.toString(encoding) } satisfies File);
+  const fields = { object: 'file', path, bytes: content.length, encoding } as const;
+  if (content.length <= chunkBytes) {
+    return JSON.stringify({ ...fields, content: content.toString(encoding) } satisfies File);
   }
-  return Readable.from(pieces(JSON.stringify(shown), file, pieceBytes), { objectMode: false });
+  return Readable.from(chunksOf(JSON.stringify(fields), file, chunkBytes), { objectMode: false });
 }
 
-function* pieces(shown: string, { encoding, content }: FileRecord, pieceBytes: number): Generator<Buffer> {
-  yield Buffer.from(`${shown.slice(0, -1)},"content":"`);
-  for (let from = 0; from < content.length; ) {
-    const end = encoding === 'utf8' ? characterEnd(content, from + pieceBytes) : from + pieceBytes;
-    const text = content.toString(encoding, from, end);
+function* chunksOf(fieldsJson: string, { encoding, content }: FileRecord, chunkBytes: number): Generator<Buffer> {
+  yield Buffer.from(`${fieldsJson.slice(0, -1)},"content":"`);
+  for (let start = 0; start < content.length; ) {
+    const end = encoding === 'utf8' ? characterStart(content, start + chunkBytes) : start + chunkBytes;
+    const text = content.toString(encoding, start, end);
     yield encoding === 'utf8' ? Buffer.from(JSON.stringify(text).slice(1, -1)) : Buffer.from(text, 'latin1');
-    from = end;
+    start = end;
   }
   yield Buffer.from('"}');
 }
 
-/** The last place up to here that is not inside a character. */
-function characterEnd(content: Buffer, limit: number): number {
-  let end = limit;
-  while (((content[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return end;
+/** The last position up to `limit` at which a UTF-8 character starts. */
+function characterStart(content: Buffer, limit: number): number {
+  let position = limit;
+  while (((content[position] ?? 0) & 0xc0) === 0x80) position -= 1;
+  return position;
 }

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { jsonCode } from './code.ts';
-import { curlOf } from './curl.ts';
-import { html, prose } from './html.ts';
+import { html, jsonCode, prose } from './html.ts';
+import { curlOf } from './sections.ts';
 
 const hostile = `<script>alert("x")</script>&'`;
 const escaped = '&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39;';
 
-test('whatever is put into a template is escaped once', () => {
+test('values in a template are escaped exactly once', () => {
   expect(html`<p title="${hostile}">${html`<b>${hostile}</b>`}</p>`.text).toBe(
     `<p title="${escaped}"><b>${escaped}</b></p>`,
   );
@@ -18,7 +17,7 @@ test('prose and code are escaped too', () => {
   expect(jsonCode({ [hostile]: hostile, n: -1.5, t: true }).text).not.toContain('<script>');
 });
 
-test('the parts of JSON are told apart', () => {
+test('JSON is highlighted', () => {
   const { text } = jsonCode({ a: 'b: "c"', n: null });
   expect(text).toContain(
     '<span class="key">&quot;a&quot;</span>: <span class="string">&quot;b: \\&quot;c\\&quot;&quot;</span>',
@@ -26,7 +25,7 @@ test('the parts of JSON are told apart', () => {
   expect(text).toContain('<span class="literal">null</span>');
 });
 
-test('a call is one command of a shell, whatever the examples', () => {
+test('the curl command quotes every example', () => {
   const parameter = { name: 'id', in: 'path', required: true, schema: {}, example: 'a b/c' } as const;
   const query = { name: 'path', in: 'query', required: true, schema: {}, example: "it's" } as const;
   const operation = {

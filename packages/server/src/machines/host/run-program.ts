@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
 
 export interface RunProgramOptions {
   readonly cwd?: string;
@@ -111,4 +114,21 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   } catch {
     // The group is gone already.
   }
+}
+
+/** The folders in which a program is looked up. */
+const programFolders = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbin'];
+
+/** Finds the absolute path of a program. Throws when it is not installed. */
+export async function findProgram(name: string): Promise<string> {
+  const candidates = isAbsolute(name) ? [name] : programFolders.map((folder) => join(folder, name));
+  for (const path of candidates) {
+    const isExecutable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isExecutable) return path;
+  }
+  const where = programFolders.join(', ');
+  throw new Error(`${name} was not found in ${where}. Run npm start as root to install missing programs.`);
 }

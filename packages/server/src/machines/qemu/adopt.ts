@@ -1,91 +1,110 @@
 import { access, readdir } from 'node:fs/promises';
-import type { Log } from '../../core/ports/log.ts';
-import { AdoptedProcess } from './adopted-process.ts';
-import type { Debris } from './debris.ts';
-import type { Grounds } from './grounds.ts';
-import { Holdings } from './holdings.ts';
-import type { Cgroups } from './jail/cgroup/cgroups.ts';
-import { isSameProcess, type ProcessIdentity } from './jail/process-identity.ts';
+import PQueue from 'p-queue';
+import type { Log } from '../../core/ports/runtime.ts';
+import type { HostResources } from './host-resources.ts';
+import type { Cgroups } from './jail/cgroups.ts';
+import { isSameProcess, type ProcessIdentity } from './jail/proc.ts';
 import type { UidLeases } from './jail/uid-leases.ts';
-import { machineLayout } from './layout.ts';
 import { QemuMachine } from './machine.ts';
-import { type MachineRecord, readMachineRecord } from './machine-record.ts';
-import { connectMonitor } from './monitor.ts';
-import type { NetworkPool } from './network/machine-network.ts';
-import { settleMigration } from './qmp/migration.ts';
+import { type MachineRecord, machineLayout, readMachineRecord } from './machine-folder.ts';
+import { AdoptedProcess } from './machine-process.ts';
+import type { MachineNetworks } from './network/machine-networks.ts';
+import { connectMonitor } from './qmp/client.ts';
+import { finishMigration } from './qmp/migration.ts';
+import { type CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import type { StepRunner } from './steps.ts';
 
 export interface AdoptionParts {
   readonly machinesDir: string;
-  readonly grounds: Grounds;
-  readonly cgroups: Cgroups;
-  readonly leases: UidLeases;
-  readonly pool: NetworkPool;
-  readonly debris: Debris;
+  readonly resources: Pick<HostResources, 'folderOf' | 'adopt' | 'pushOrphan'>;
+  readonly cgroups: Pick<Cgroups, 'list'>;
+  readonly leases: Pick<UidLeases, 'reclaim'>;
+  readonly networks: Pick<MachineNetworks, 'sweep'>;
+  readonly cleanup: CleanupRetrier;
   readonly log: Log;
   readonly step: StepRunner;
 }
 
-type LivingRecord = MachineRecord & { readonly process: ProcessIdentity };
+type RunningRecord = MachineRecord & { readonly process: ProcessIdentity };
 
-const isLiving = (record: MachineRecord | undefined): record is LivingRecord =>
-  record?.process !== undefined && isSameProcess(record.process);
+/** How many orphans are removed at once. */
+const cleanupConcurrency = 8;
 
-/** Takes one machine over that an earlier service left running. One that cannot be taken over is ended and cleared away; then undefined. */
-const adoptOne = async (parts: AdoptionParts, record: LivingRecord): Promise<QemuMachine | undefined> => {
-  const { grounds, debris, log, step } = parts;
-  const { sockets, logPath } = machineLayout(grounds.folderOf(record.id));
+/**
+ * Adopts every machine that an earlier service of the same data folder left running, and meanwhile removes what the others left: folders,
+ * cgroups with the processes in them, networks and uid leases. Never touches resources of another data folder, and touches nothing at all
+ * when a newer Mayfly left a machine whose record this one cannot read.
+ */
+export async function adoptMachines(parts: AdoptionParts): Promise<QemuMachine[]> {
+  const ids = await readdir(parts.machinesDir).catch(() => []);
+  const records = await Promise.all(
+    ids.map((id) => readMachineRecord(machineLayout(parts.resources.folderOf(id)).recordPath)),
+  );
+  const running = records.filter(isRunning);
+  const [machines, cleaned] = await Promise.allSettled([
+    Promise.all(running.map((record) => adoptMachine(parts, record))),
+    removeOrphans(parts, ids, running),
+  ]);
+  if (machines.status === 'rejected') throw machines.reason;
+  if (cleaned.status === 'rejected') throw cleaned.reason;
+  return machines.value.filter((machine) => machine !== undefined);
+}
+
+function isRunning(record: MachineRecord | undefined): record is RunningRecord {
+  return record?.process !== undefined && isSameProcess(record.process);
+}
+
+/** Adopts one machine. A machine that cannot be adopted is destroyed, and the result is undefined. */
+async function adoptMachine(parts: AdoptionParts, record: RunningRecord): Promise<QemuMachine | undefined> {
+  const { resources, cleanup, log, step } = parts;
+  const { sockets, logPath } = machineLayout(resources.folderOf(record.id));
   const process = new AdoptedProcess(record.process);
-  const [holdings, standing] = [new Holdings(step), new Holdings(step)];
+  const releases = new ReleaseStack(step);
+  const resourceReleases = new ReleaseStack(step);
   try {
-    const ground = await grounds.adopt(record, standing).finally(() => {
-      holdings.takeFrom(standing);
-      holdings.hold('end process', () => process.kill());
+    const adopted = await resources.adopt(record, resourceReleases).finally(() => {
+      releases.absorb(resourceReleases);
+      releases.push('end process', () => process.kill());
     });
-    // Nobody could ever speak to a machine whose ports are gone.
+    // Without its agent ports a machine is unreachable for ever.
     await step('find agent ports', () => Promise.all([access(sockets.control), access(sockets.data)]));
     const qmp = await step('connect monitor', async () => {
       const opened = await connectMonitor(process, sockets.qmp, logPath);
-      holdings.hold('close monitor', () => opened.close());
+      releases.push('close monitor', () => opened.close());
       return opened;
     });
-    void qmp.closed.then(() => process.look());
-    await step('settle migration', () => settleMigration(qmp));
-    return new QemuMachine({ process, qmp, ground, holdings, step });
-  } catch (error) {
-    log.warn({ machine_id: record.id, error }, 'machine_not_adopted');
-    await debris.clear(holdings);
+    void qmp.closed.then(() => process.poll());
+    await step('finish migration', () => finishMigration(qmp));
+    return new QemuMachine({ process, qmp, resources: adopted, releases, step });
+  } catch (err) {
+    log.warn({ machine_id: record.id, err }, 'machine_adoption_failed');
+    await cleanup.release(releases);
     return undefined;
   }
-};
+}
 
-/** Clears away what is left of a machine that is gone. */
-const clearOne = async ({ grounds, debris, step }: AdoptionParts, id: string): Promise<void> => {
-  const holdings = new Holdings(step);
-  grounds.holdStray(id, holdings);
-  await debris.clear(holdings);
-};
-
-/**
- * Takes over every machine that an earlier service of the same data folder left running, and clears away all that machines left which
- * are gone: folders, cgroups with what still runs in them, networks, user ids. Never touches what is another data folder's, and nothing at
- * all when a newer Mayfly left a machine whose record this one cannot read.
- */
-export const adoptMachines = async (parts: AdoptionParts): Promise<QemuMachine[]> => {
-  const ids = await readdir(parts.machinesDir).catch(() => []);
-  const records = await Promise.all(
-    ids.map(async (id) => readMachineRecord(machineLayout(parts.grounds.folderOf(id)).recordPath)),
+/** Removes everything that belongs to this data folder but to no running machine. */
+async function removeOrphans(
+  parts: AdoptionParts,
+  ids: readonly string[],
+  running: readonly RunningRecord[],
+): Promise<void> {
+  const { resources, cgroups, leases, networks, cleanup, log, step } = parts;
+  const runningIds = new Set(running.map(({ id }) => id));
+  const orphans = new Set([...ids, ...(await cgroups.list())].filter((id) => !runningIds.has(id)));
+  const removals = new PQueue({ concurrency: cleanupConcurrency });
+  // Ends the processes in the cgroups first: a network is removed only once no process uses it.
+  await removals.addAll(
+    Array.from(orphans, (id) => async () => {
+      const releases = new ReleaseStack(step);
+      resources.pushOrphan(id, releases);
+      await cleanup.release(releases);
+    }),
   );
-  const living = records.filter(isLiving);
-  const machines = (await Promise.all(living.map((record) => adoptOne(parts, record)))).filter((machine) => !!machine);
-  const known = new Set(living.map(({ id }) => id));
-  const strays = new Set([...ids, ...(await parts.cgroups.list())].filter((id) => !known.has(id)));
-  for (const id of strays) await clearOne(parts, id);
-  const liveSlots = new Set(living.map(({ lease }) => lease.slot));
-  const networks = await parts.pool.sweep(liveSlots, (holdings) => parts.debris.clear(holdings));
-  const uids = await parts.leases.reclaim();
-  if (strays.size + networks + uids.length > 0) {
-    parts.log.warn({ machines: [...strays], networks, uids }, 'strays_cleared');
+  const runningSlots = new Set(running.map(({ lease }) => lease.slot));
+  const removedNetworks = await networks.sweep(runningSlots, (releases) => cleanup.release(releases));
+  const uids = leases.reclaim();
+  if (orphans.size + removedNetworks + uids.length > 0) {
+    log.warn({ machines: [...orphans], networks: removedNetworks, uids }, 'orphans_removed');
   }
-  return machines;
-};
+}

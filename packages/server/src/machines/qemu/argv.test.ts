@@ -2,23 +2,25 @@ import { sizes } from '@mayfly/contract';
 import { describe, expect, it } from 'vitest';
 import { buildArgv, type MachinePlan } from './argv.ts';
 
-const plan = (arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: MachinePlan['start']): MachinePlan => ({
-  engine: { arch, acceleration, machineType: arch === 'arm64' ? 'virt-10.0' : 'pc-q35-10.0' },
-  name: 'mayfly-one',
-  resources: sizes.small,
-  ramPath: '/templates/ram',
-  disk: [
-    { format: 'raw', path: '/images/disk.raw' },
-    { format: 'qcow2', path: '/templates/disk.qcow2' },
-    ...(start.kind === 'restore' ? [{ format: 'qcow2', path: '/machines/one/disk.qcow2' } as const] : []),
-  ],
-  sockets:
-    start.kind === 'restore'
-      ? { qmp: { fd: 3 }, control: { fd: 4 }, data: { fd: 5 } }
-      : { qmp: { path: '/t/qmp' }, control: { path: '/t/control' }, data: { path: '/t/data' } },
-  tapName: 'tap0',
-  start,
-});
+function plan(arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: MachinePlan['start']): MachinePlan {
+  return {
+    engine: { arch, acceleration, machineType: arch === 'arm64' ? 'virt-10.0' : 'pc-q35-10.0' },
+    name: 'mayfly-one',
+    resources: sizes.small,
+    ramPath: '/templates/ram',
+    disk: [
+      { format: 'raw', path: '/images/disk.raw' },
+      { format: 'qcow2', path: '/templates/disk.qcow2' },
+      ...(start.kind === 'restore' ? [{ format: 'qcow2', path: '/machines/one/disk.qcow2' } as const] : []),
+    ],
+    sockets:
+      start.kind === 'restore'
+        ? { qmp: { fd: 3 }, control: { fd: 4 }, data: { fd: 5 } }
+        : { qmp: { path: '/t/qmp' }, control: { path: '/t/control' }, data: { path: '/t/data' } },
+    tapName: 'tap0',
+    start,
+  };
+}
 
 const boot: MachinePlan['start'] = {
   kind: 'boot',
@@ -28,25 +30,26 @@ const boot: MachinePlan['start'] = {
 };
 const restore: MachinePlan['start'] = { kind: 'restore' };
 
-/** The options that make up the device model, in order: what must be equal for a saved state to load. */
-const deviceModel = (argv: readonly string[]): string[] =>
-  argv.flatMap((word, index) =>
+/** The options that define the device model, in order. A saved state loads only when they are equal. */
+function deviceModel(argv: readonly string[]): string[] {
+  return argv.flatMap((word, index) =>
     ['-machine', '-cpu', '-smp', '-m', '-device'].includes(word) ? [`${word} ${argv[index + 1]}`] : [],
   );
+}
 
 describe.each(['arm64', 'x64'] as const)('the command line of a machine on %s', (arch) => {
-  it.each(['kvm', 'tcg'] as const)('is the known one with %s', async (acceleration) => {
+  it.each(['kvm', 'tcg'] as const)('matches the golden file with %s', async (acceleration) => {
     const lines = [boot, restore].map((start) => buildArgv(plan(arch, acceleration, start)).join('\n'));
     await expect(`${lines.join('\n\n')}\n`).toMatchFileSnapshot(`./golden/${arch}-${acceleration}.txt`);
   });
 
-  it('has the same device model when it boots and when it restores', () => {
+  it('has the same device model for a boot and a restore', () => {
     const booting = buildArgv(plan(arch, 'tcg', boot));
     expect(deviceModel(booting)).toEqual(deviceModel(buildArgv(plan(arch, 'tcg', restore))));
     expect(deviceModel(booting)).toHaveLength(10);
   });
 
-  it('never boots a kernel and never writes the template when it restores', () => {
+  it('neither boots a kernel nor writes to the template on a restore', () => {
     const argv = buildArgv(plan(arch, 'kvm', restore));
     expect(argv).not.toContain('-kernel');
     expect(argv).toContain('-incoming');

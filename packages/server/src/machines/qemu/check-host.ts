@@ -1,13 +1,39 @@
-import { checkCgroupSupport } from './jail/cgroup/check-support.ts';
-import { checkNamespaceSupport, checkTunDevice } from './network/check-support.ts';
-import type { Problem } from './network/host/problem.ts';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { detectCgroups } from './jail/cgroup-layout.ts';
+import { errorCode } from './jail/cgroups.ts';
+import { checkNamespaceSupport, checkTunDevice, type HostProblem } from './network/check-support.ts';
 
-/** Where to look; the host's own places when absent. */
-export interface HostPlaces {
+/** Paths to check; the host's usual ones when absent. */
+export interface HostPaths {
   readonly cgroupMount?: string;
   readonly tunPath?: string;
 }
 
-/** What this host lacks for machines that no package brings, with the remedy: cgroups, tun, network namespaces. Leaves nothing changed. */
-export const checkHostSupport = async ({ cgroupMount, tunPath }: HostPlaces = {}): Promise<Problem[]> =>
-  (await Promise.all([checkCgroupSupport(cgroupMount), checkTunDevice(tunPath), checkNamespaceSupport()])).flat();
+/** Checks the kernel features that machines need and no package installs: cgroups, tun and network namespaces. Changes nothing. */
+export async function checkHostSupport({ cgroupMount, tunPath }: HostPaths = {}): Promise<HostProblem[]> {
+  return (
+    await Promise.all([checkCgroupSupport(cgroupMount), checkTunDevice(tunPath), checkNamespaceSupport()])
+  ).flat();
+}
+
+/** Returns every problem that prevents this host from limiting machines, with its remedy. Changes nothing. */
+export async function checkCgroupSupport(mountPoint = '/sys/fs/cgroup'): Promise<HostProblem[]> {
+  const layout = await detectCgroups(mountPoint).catch(() => undefined);
+  if (layout) return (await Promise.all(layout.hierarchies.map(({ root }) => checkHierarchy(root)))).flat();
+  const remedy = `mount -t cgroup2 cgroup2 ${mountPoint} (systemd does that; in a container, share the host's cgroups with it)`;
+  return [{ what: `there are no cgroups under ${mountPoint}`, remedy }];
+}
+
+/** Tries to create a group, and removes it again. */
+async function checkHierarchy(root: string): Promise<HostProblem[]> {
+  const group = join(root, `mayfly-check-${process.pid}`);
+  try {
+    await mkdir(group);
+    await rmdir(group);
+    return [];
+  } catch (error) {
+    const remedy = `run the service as root of the host itself; if ${root} is mounted read-only: mount -o remount,rw ${root}`;
+    return [{ what: `no cgroup can be created under ${root} (${errorCode(error) ?? 'unknown error'})`, remedy }];
+  }
+}

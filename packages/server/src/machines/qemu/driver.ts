@@ -2,26 +2,25 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
-import type { Log } from '../../core/ports/log.ts';
 import type { DriverCapabilities, LaunchRequest, MachineDriver } from '../../core/ports/machine-driver.ts';
+import type { Log } from '../../core/ports/runtime.ts';
 import { type AdoptionParts, adoptMachines } from './adopt.ts';
-import { Debris } from './debris.ts';
-import { Grounds } from './grounds.ts';
-import { Holdings } from './holdings.ts';
-import type { QemuEngine } from './host/engine.ts';
-import { Cgroups } from './jail/cgroup/cgroups.ts';
-import { detectCgroups } from './jail/cgroup/layout.ts';
+import type { QemuEngine } from './engine.ts';
+import { HostResources } from './host-resources.ts';
+import { detectCgroups } from './jail/cgroup-layout.ts';
+import { Cgroups } from './jail/cgroups.ts';
 import { type UidLease, UidLeases } from './jail/uid-leases.ts';
-import { LogBounds } from './log-bounds.ts';
+import { LogTrimmer } from './log-trimmer.ts';
 import { QemuMachine } from './machine.ts';
-import { refuseNewerRecords } from './machine-record.ts';
-import { NamespacePool } from './network/pool.ts';
-import { NetworkReserve } from './network/reserve.ts';
+import { refuseNewerRecords } from './machine-folder.ts';
+import { MachineNetworks } from './network/machine-networks.ts';
+import { NetworkPool } from './network/network-pool.ts';
+import { CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import { restoreTemplate } from './restore.ts';
 import { runStep, type StepRunner, stepsUntil } from './steps.ts';
-import type { Template } from './template/manifest.ts';
+import type { Template } from './template/template.ts';
 
-/** Programs of our own that run on the host. */
+/** Paths of Mayfly's own programs for the host. */
 export interface HostTools {
   /** host/jail. */
   readonly jailPath: string;
@@ -33,27 +32,29 @@ export interface QemuDriverOptions {
   readonly engine: QemuEngine;
   readonly templates: Readonly<Record<SizeName, Template>>;
   readonly tools: HostTools;
-  /** The data folder; it names this service among those of the host. */
+  /** The data folder; it identifies this service among those of the host. */
   readonly dataDir: string;
   readonly log: Log;
-  /** How many networks are kept made ahead of need. */
+  /** The number of networks kept ready in advance. */
   readonly networksAhead?: number;
-  /** Where the host's resolvers are named; /etc/resolv.conf when absent. */
+  /** Lists the host's DNS servers; /etc/resolv.conf when absent. */
   readonly resolvConfPath?: string;
-  /** How often the machines' logs are looked at, in milliseconds. */
-  readonly logLookMs?: number;
-  /** How often a clean-up that failed is tried again, in milliseconds. */
+  /** How often the sizes of the machines' logs are checked. */
+  readonly logCheckMs?: number;
   readonly cleanupRetryMs?: number;
-  /** How every step of a machine's life is run. */
+  /** Runs every step of a machine's life. */
   readonly step?: StepRunner;
 }
 
 interface DriverParts extends AdoptionParts {
-  readonly reserve: NetworkReserve<UidLease>;
-  readonly logBounds: LogBounds;
+  readonly resources: HostResources;
+  readonly networkPool: NetworkPool<UidLease>;
+  readonly logTrimmer: LogTrimmer;
+  /** Releases what the driver itself acquired. */
+  readonly acquired: AsyncDisposableStack;
 }
 
-/** Real virtual machines: one jailed QEMU process each, restored copy-on-write from its size's template. */
+/** Real virtual machines: each is one jailed QEMU process, restored copy-on-write from the template of its size. */
 export class QemuDriver implements MachineDriver {
   readonly #options: QemuDriverOptions;
   readonly #parts: DriverParts;
@@ -63,34 +64,46 @@ export class QemuDriver implements MachineDriver {
     this.#parts = parts;
   }
 
-  /** Finds out what the host can do and sets its network up. One driver per data folder at a time. Fails with NewerMachineRecord before it touches anything. */
+  /**
+   * Detects what the host can do and sets up its network. Only one driver may be open per data folder. Throws NewerMachineRecord before
+   * it changes anything.
+   */
   static async open(options: QemuDriverOptions): Promise<QemuDriver> {
     const { dataDir, log, tools, networksAhead: size = 2, step = runStep } = options;
     const machinesDir = join(dataDir, 'machines');
-    // Machines of foreign user ids go through it to their own folders.
+    // Each QEMU passes through this folder to its own one, under a uid that may not list it.
     await mkdir(machinesDir, { recursive: true, mode: 0o711 });
     await refuseNewerRecords(machinesDir);
     const layout = await detectCgroups();
     if (layout.missing.length > 0) log.warn({ missing: layout.missing }, 'cgroup_limits_missing');
-    const cgroups = new Cgroups(layout, createHash('sha256').update(dataDir).digest('hex').slice(0, 12), step);
-    const leases = new UidLeases();
-    const pool = await NamespacePool.open({
-      owner: dataDir,
-      helperPath: tools.netPath,
-      log,
-      step,
-      ...(options.resolvConfPath ? { resolvConfPath: options.resolvConfPath } : {}),
-    });
-    for (const problem of pool.problems) log.warn({ ...problem }, 'network_problem');
-    const ahead = join(machinesDir, '.ahead');
-    const slots = { take: async () => leases.acquire(ahead), give: (lease: UidLease) => leases.release(lease) };
-    const debris = new Debris(log, options.cleanupRetryMs);
-    const discard = (holdings: Holdings) => debris.clear(holdings);
-    const reserve = new NetworkReserve({ pool, leases: slots, size, log, step, discard });
-    const grounds = new Grounds({ machinesDir, leases, cgroups, pool, reserve, step });
-    const logBounds = new LogBounds(log, options.logLookMs);
-    const parts = { machinesDir, grounds, cgroups, leases, pool, debris, log, step, reserve, logBounds };
-    return new QemuDriver(options, parts);
+    await using acquired = new AsyncDisposableStack();
+    const instance = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
+    const cgroups = acquired.adopt(new Cgroups(layout, instance, step), (opened) => opened.removeEmptyParents());
+    const leases = acquired.use(new UidLeases(dataDir));
+    const networks = acquired.use(
+      await MachineNetworks.open({
+        owner: dataDir,
+        helperPath: tools.netPath,
+        log,
+        step,
+        ...(options.resolvConfPath ? { resolvConfPath: options.resolvConfPath } : {}),
+      }),
+    );
+    const cleanup = acquired.use(new CleanupRetrier(log, options.cleanupRetryMs));
+    const networkPool = acquired.use(
+      new NetworkPool<UidLease>({
+        networks,
+        leases: { acquire: async () => leases.acquire(), release: async (lease) => leases.release(lease) },
+        size,
+        log,
+        step,
+        discard: (releases) => cleanup.release(releases),
+      }),
+    );
+    const resources = new HostResources({ machinesDir, leases, cgroups, networks, networkPool, step });
+    const logTrimmer = acquired.use(new LogTrimmer(log, options.logCheckMs));
+    const adoption = { machinesDir, resources, cgroups, leases, networks, cleanup, log, step };
+    return new QemuDriver(options, { ...adoption, networkPool, logTrimmer, acquired: acquired.move() });
   }
 
   capabilities(): DriverCapabilities {
@@ -100,41 +113,34 @@ export class QemuDriver implements MachineDriver {
 
   async adopt(): Promise<QemuMachine[]> {
     const machines = await adoptMachines(this.#parts);
-    for (const machine of machines) this.#parts.logBounds.watch(machine);
-    void this.#parts.reserve.fill();
+    for (const machine of machines) this.#parts.logTrimmer.watch(machine);
+    void this.#parts.networkPool.fill();
     return machines;
   }
 
   async launch({ id, size, egress, signal }: LaunchRequest): Promise<QemuMachine> {
     if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw new Error(`not a machine id: ${JSON.stringify(id)}`);
     const { engine, templates, tools } = this.#options;
-    const { grounds, debris, logBounds } = this.#parts;
+    const { resources: host, cleanup, logTrimmer } = this.#parts;
+    const template = templates[size];
     const step = stepsUntil(signal, this.#parts.step);
-    const holdings = new Holdings(this.#parts.step);
+    const releases = new ReleaseStack(this.#parts.step);
     try {
-      const ground = await grounds.prepare(id, size, templates[size].emptyLayerPath, holdings, step);
-      if (egress && egress !== 'all') await step('set egress', () => ground.network.setEgress(egress));
-      const restored = await restoreTemplate(
-        { engine, jailPath: tools.jailPath, holdings, step },
-        templates[size],
-        ground,
-      );
+      const resources = await host.allocate(id, size, template.emptyLayerPath, releases, step);
+      if (egress && egress !== 'all') await step('set egress', () => resources.network.setEgress(egress));
+      const tooling = { engine, jailPath: tools.jailPath, releases, step };
+      const restored = await restoreTemplate(tooling, template, resources);
       signal?.throwIfAborted();
-      const machine = new QemuMachine({ ...restored, ground, holdings, step: this.#parts.step });
-      logBounds.watch(machine);
+      const machine = new QemuMachine({ ...restored, resources, releases, step: this.#parts.step });
+      logTrimmer.watch(machine);
       return machine;
     } catch (error) {
-      await debris.clear(holdings);
+      await cleanup.release(releases);
       throw error;
     }
   }
 
-  async close(): Promise<void> {
-    const { logBounds, reserve, debris, pool, cgroups } = this.#parts;
-    await logBounds.close();
-    await reserve.close();
-    await debris.close();
-    await pool.close();
-    await cgroups.removeEmptyParents();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.acquired.disposeAsync();
   }
 }

@@ -1,25 +1,23 @@
 import type { SizeName } from '@mayfly/contract';
 import type { AgentChannel, EgressPolicy, Machine, MachineExit } from '../../core/ports/machine-driver.ts';
-import { openAgentChannel } from './agent-channel.ts';
-import { exitReason } from './exit-reason.ts';
-import type { Ground } from './grounds.ts';
-import type { Holdings } from './holdings.ts';
-import { readLogTail } from './process.ts';
+import type { MachineResources } from './host-resources.ts';
+import { exitReason, readLogTail } from './machine-process.ts';
+import type { ReleaseStack } from './release-stack.ts';
 import type { RestoredProcess } from './restore.ts';
+import { openAgentChannel } from './sockets.ts';
 import type { StepRunner } from './steps.ts';
 
-/** How long the agent's sockets may take to accept, in milliseconds. */
+/** How long the agent's sockets may take to accept a connection. */
 const channelDeadlineMs = 5_000;
 
-/** What a machine is made of. */
 export interface MachineParts extends RestoredProcess {
-  readonly ground: Omit<Ground, 'cgroupProcs'>;
-  /** Its process and all that it stands on. */
-  readonly holdings: Holdings;
+  readonly resources: Omit<MachineResources, 'cgroupProcs'>;
+  /** Ends the process and releases its resources. */
+  readonly releases: ReleaseStack;
   readonly step: StepRunner;
 }
 
-/** One QEMU process as a machine. */
+/** A machine that is a QEMU process. */
 export class QemuMachine implements Machine {
   readonly exited: Promise<MachineExit>;
   readonly #parts: MachineParts;
@@ -37,16 +35,16 @@ export class QemuMachine implements Machine {
   }
 
   get id(): string {
-    return this.#parts.ground.id;
+    return this.#parts.resources.id;
   }
 
   get size(): SizeName {
-    return this.#parts.ground.size;
+    return this.#parts.resources.size;
   }
 
-  /** Where QEMU writes what it has to say. */
+  /** QEMU's standard output and standard error. */
   get logPath(): string {
-    return this.#parts.ground.layout.logPath;
+    return this.#parts.resources.layout.logPath;
   }
 
   get pid(): number {
@@ -56,11 +54,11 @@ export class QemuMachine implements Machine {
   async openAgentChannel(signal?: AbortSignal): Promise<AgentChannel> {
     if (this.#destroyRequested || this.#parts.process.isGone) throw new Error(`machine ${this.id} is gone`);
     const deadline = AbortSignal.timeout(channelDeadlineMs);
-    const { sockets } = this.#parts.ground.layout;
+    const { sockets } = this.#parts.resources.layout;
     return await openAgentChannel(sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
   }
 
-  /** When it fails, the machine goes on running as if it had not been asked, unless QEMU does not answer at all. */
+  /** When this fails, the machine keeps running, unless QEMU does not answer at all. */
   async pause(): Promise<void> {
     const { step, qmp } = this.#parts;
     try {
@@ -71,7 +69,7 @@ export class QemuMachine implements Machine {
     }
   }
 
-  /** When it fails, it may be asked again. */
+  /** When this fails, it can be called again. */
   async resume(): Promise<void> {
     const { step, qmp } = this.#parts;
     await step('resume', () => qmp.execute('cont'));
@@ -79,7 +77,7 @@ export class QemuMachine implements Machine {
 
   destroy(): Promise<void> {
     this.#destroyRequested = true;
-    this.#destroyed ??= this.#parts.holdings.release().catch((error: unknown) => {
+    this.#destroyed ??= this.#parts.releases.release().catch((error: unknown) => {
       this.#destroyed = undefined;
       throw error;
     });
@@ -87,11 +85,10 @@ export class QemuMachine implements Machine {
   }
 
   setEgress(policy: EgressPolicy): Promise<void> {
-    return this.#parts.ground.network.setEgress(policy);
+    return this.#parts.resources.network.setEgress(policy);
   }
 
-  /** Lets go of the machine without touching it: the next service adopts it. */
-  leave(): void {
+  detach(): void {
     this.#parts.qmp.close();
   }
 
@@ -99,7 +96,7 @@ export class QemuMachine implements Machine {
     const end = await this.#parts.process.ended;
     if (this.#destroyRequested) return { requested: true, reason: 'destroyed' };
     await this.#parts.qmp.closed;
-    const tail = await readLogTail(this.#parts.ground.layout.logPath).catch(() => '');
+    const tail = await readLogTail(this.logPath).catch(() => '');
     return { requested: false, reason: exitReason(end, this.#shutdownReason, tail) };
   }
 }

@@ -1,50 +1,50 @@
-/** Everything that is done to the host or to QEMU in a machine's life: one effect each, so that each can be broken alone. */
+/** Everything that is done to the host or to QEMU in a machine's life. A step has one effect, so that a test can make each of them fail. */
 export const stepNames = [
   'make folder',
   'lease uid',
   'record network',
   'make network',
-  'serve names',
+  'start dns',
   'make cgroup',
   'limit cgroup',
   'write record',
   'copy disk',
-  'hand disk over',
+  'chown disk',
   'set egress',
   'start process',
   'record process',
   'connect monitor',
   'load state',
-  'let run',
+  'start vcpus',
   'pause',
   'resume',
   'adopt network',
   'find agent ports',
-  'settle migration',
+  'finish migration',
   'close monitor',
   'end process',
   'remove disk',
   'remove cgroup',
   'release network',
-  'forget names',
+  'stop dns',
   'remove network',
   'remove network record',
-  'give uid back',
+  'release uid',
   'remove folder',
 ] as const;
 
 export type StepName = (typeof stepNames)[number];
 
-/** Runs one step and gives its outcome. Tests put a failure before or behind it. */
+/** Runs one step and returns its result. Tests inject failures before or after it. */
 export type StepRunner = <T>(name: StepName, work: () => Promise<T>) => Promise<T>;
 
-/** Runs the step and nothing else. */
+/** Runs the step and does nothing else. */
 export const runStep: StepRunner = (_name, work) => work();
 
-/** Begins no further step once the signal has aborted. */
-export const stepsUntil =
-  (signal: AbortSignal | undefined, step: StepRunner): StepRunner =>
-  async (name, work) => {
+/** Starts no further step once the signal is aborted. */
+export function stepsUntil(signal: AbortSignal | undefined, step: StepRunner): StepRunner {
+  return async (name, work) => {
     signal?.throwIfAborted();
     return await step(name, work);
   };
+}

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { MigrationEngine } from './engine.ts';
+import type { MigrationEngine } from '../schema.ts';
 
 /** The first tables: accounts with their keys, sandboxes, executions. */
 export async function createFirstTables(db: Kysely<unknown>, { bytes }: MigrationEngine): Promise<void> {

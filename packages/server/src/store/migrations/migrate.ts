@@ -1,20 +1,20 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
-import { StoreOpenError } from '../open-error.ts';
+import type { MigrationEngine } from '../schema.ts';
+import { StoreOpenError } from '../sql/database.ts';
 import { createFirstTables } from './0001-accounts-sandboxes-executions.ts';
 import { addLedgerLimitsPreviews } from './0002-ledger-limits-previews.ts';
 import { addMachinesAndRetention } from './0003-machines-retention.ts';
-import type { MigrationEngine } from './engine.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
-/** Every migration there ever was, oldest first. Append; never edit, rename or remove one. */
+/** All migrations, oldest first. Append only: never edit, rename or remove one. */
 const steps: Readonly<Record<string, Step>> = {
   '0001-accounts-sandboxes-executions': createFirstTables,
   '0002-ledger-limits-previews': addLedgerLimitsPreviews,
   '0003-machines-retention': addMachinesAndRetention,
 };
 
-/** Brings a database to the newest schema, all steps in one transaction. Refuses a database of a newer version. */
+/** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */
 export async function migrate<Tables>(db: Kysely<Tables>, engine: MigrationEngine): Promise<void> {
   const migrations: Record<string, Migration> = {};
   for (const [name, step] of Object.entries(steps)) {
@@ -30,7 +30,7 @@ export async function migrate<Tables>(db: Kysely<Tables>, engine: MigrationEngin
   );
 }
 
-/** A migration in the database that is not in the list. */
+/** A migration that was applied to the database but is not in the list. */
 async function findUnknownStep<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`
     .execute(db)

@@ -1,9 +1,9 @@
 import pg from 'pg';
-import { StoreOpenError } from '../open-error.ts';
+import { StoreOpenError } from '../sql/database.ts';
 
-/** Where a database is, without its password. */
+/** The location of a database, without its password. */
 export interface DatabasePlace {
-  /** A host name, an address, or the folder of a socket. */
+  /** A host name, an address, or the folder of a unix socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -12,18 +12,18 @@ export interface DatabasePlace {
 
 const setting = 'MAYFLY_DATABASE_URL';
 
-/** Where a URL points to, with the defaults that fill it up. Throws on what is no URL. */
+/** The location that a URL points to, with defaults filled in. Throws if it is not a URL. */
 export function placeOf(url: string): DatabasePlace {
   try {
     const { host, port, user = '', database = '' } = new pg.Client({ connectionString: url });
     return { host, port, user, database };
   } catch {
-    // What was thrown holds the URL, and that the password.
-    throw new StoreOpenError(`${setting} is no URL like postgres://user:password@host:5432/database. Correct it.`);
+    // No cause: the original error contains the URL and thereby the password.
+    throw new StoreOpenError(`${setting} must be a URL like postgres://user:password@host:5432/database.`);
   }
 }
 
-/** Says in one line why a database could not be opened and what to do about it. */
+/** Explains in one line why a database could not be opened and what to do. */
 export function explain(error: unknown, place: DatabasePlace): StoreOpenError {
   if (error instanceof StoreOpenError) return error;
   const reason = reasonOf(error);
@@ -34,31 +34,31 @@ export function explain(error: unknown, place: DatabasePlace): StoreOpenError {
 
 function adviceFor(error: unknown, reason: string, { user, database }: DatabasePlace): string {
   if (!(error instanceof pg.DatabaseError)) {
-    if (/password/.test(reason)) return `Give the password of user "${user}" in ${setting}.`;
+    if (/password/.test(reason)) return `Set the password of user "${user}" in ${setting}.`;
     if (/SSL|certificate|self-signed/i.test(reason))
-      return `Correct sslmode in ${setting}, or the server's certificate.`;
-    return `Start it, or correct host and port in ${setting}.`;
+      return `Check sslmode in ${setting}, and the server's certificate.`;
+    return `Start the server, or correct host and port in ${setting}.`;
   }
   switch (error.code ?? '') {
     case '28P01':
     case '28000':
-      return `Correct user and password in ${setting}, or let "${user}" in with pg_hba.conf.`;
+      return `Correct user and password in ${setting}, or allow "${user}" in pg_hba.conf.`;
     case '3D000':
-      return `Create it (createdb --owner ${user} ${database}), or correct its name in ${setting}.`;
+      return `Create the database (createdb --owner ${user} ${database}), or correct its name in ${setting}.`;
     case '42501':
       return `Make "${user}" the owner of database "${database}".`;
     case '53300':
-      return 'Raise max_connections of the server, or end what else is connected.';
+      return 'Raise max_connections of the server, or close other connections.';
     case '57P03':
-      return 'Wait until the server has started, then try again.';
+      return 'Wait until the server is ready, then try again.';
     case '25006':
-      return `Name the primary server in ${setting}; this one is read-only.`;
+      return `This server is read-only. Set ${setting} to the primary server.`;
     default:
-      return `Look into the server's log (${error.code ?? 'no code'}).`;
+      return `See the server's log (code ${error.code ?? 'unknown'}).`;
   }
 }
 
-/** The message of an error on one line; an attempt at several addresses has only a code. */
+/** The message of an error on one line. An error that covers several addresses has only a code. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { RecordedLog } from '../../../test/recorded-log.ts';
 import { PostgresServer } from '../../../test/store/postgres-server.ts';
-import { RecordedLog } from '../../../test/store/recorded-log.ts';
-import { StoreOpenError } from '../open-error.ts';
+import { StoreOpenError } from '../sql/database.ts';
 import { openPostgresStore } from './open.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** What an operator reads who gave this URL. */
+/** The message an operator gets for this URL. */
 async function refusal(url: string): Promise<string> {
   const error = await openPostgresStore(url, { log }).then(
     async (store) => {
@@ -28,30 +28,32 @@ async function refusal(url: string): Promise<string> {
   return message;
 }
 
-test('nobody listens there', async () => {
+test('no server is listening', async () => {
   const stopped = server.url('postgres', { port: 1, password: 's3cret' });
-  expect(await refusal(stopped)).toMatch(/^PostgreSQL at 127\.0\.0\.1:1: connect ECONNREFUSED .* Start it, or correct/);
+  expect(await refusal(stopped)).toMatch(
+    /^PostgreSQL at 127\.0\.0\.1:1: connect ECONNREFUSED .* Start the server, or correct/,
+  );
   expect(await refusal('postgres://u:s3cret@localhost:1/x')).toMatch(/^PostgreSQL at localhost:1: .*ECONNREFUSED/);
-  expect(await refusal('postgres://u:s3cret@nowhere.invalid/x')).toMatch(/Start it, or correct host and port/);
+  expect(await refusal('postgres://u:s3cret@nowhere.invalid/x')).toMatch(/Start the server, or correct host and port/);
   expect(await refusal('postgres:///x?host=/nowhere')).toMatch(/^PostgreSQL in \/nowhere: .*ENOENT/);
 });
 
-test('wrong password, none, and a user that does not exist', async () => {
+test('a wrong password, a missing one, and an unknown user', async () => {
   expect(await refusal(server.url('postgres', { password: 's3cret' }))).toMatch(
     /password authentication failed for user "mayfly"\. Correct user and password in MAYFLY_DATABASE_URL/,
   );
   const url = server.url('postgres');
-  expect(await refusal(url.replace(':only-for-tests', ''))).toMatch(/Give the password of user "mayfly"/);
+  expect(await refusal(url.replace(':only-for-tests', ''))).toMatch(/Set the password of user "mayfly"/);
   expect(await refusal(url.replace('mayfly:only-for-tests', 'nobody:s3cret'))).toMatch(/Correct user and password/);
 });
 
 test('a database that does not exist', async () => {
   expect(await refusal(server.url('elsewhere'))).toMatch(
-    /database "elsewhere" does not exist\. Create it \(createdb --owner mayfly elsewhere\)/,
+    /database "elsewhere" does not exist\. Create the database \(createdb --owner mayfly elsewhere\)/,
   );
 });
 
-test('a database in which the user may make nothing', async () => {
+test('a database in which the user may not create tables', async () => {
   const url = server.url(await server.createDatabase());
   await server.run('postgres', `create role guest login password 's3cret'`);
   expect(await refusal(url.replace('mayfly:only-for-tests', 'guest:s3cret'))).toMatch(
@@ -59,7 +61,7 @@ test('a database in which the user may make nothing', async () => {
   );
 });
 
-test('a database that cannot keep every character', async () => {
+test('a database whose encoding is not UTF-8', async () => {
   const name = await server.createDatabase(`encoding 'LATIN1' locale 'C' template template0`);
   expect(await refusal(server.url(name))).toMatch(/has the encoding LATIN1\. Create one with UTF8/);
 });
@@ -73,6 +75,8 @@ test('a database of a newer version', async () => {
   expect(await refusal(url)).toMatch(/newer version of Mayfly \(9999-later\)\. Start that version/);
 });
 
-test('a URL that is none', async () => {
-  expect(await refusal('postgres://u:s3cret@host:port/x')).toMatch(/is no URL like postgres:\/\/user:password@host/);
+test('a URL that is invalid', async () => {
+  expect(await refusal('postgres://u:s3cret@host:port/x')).toMatch(
+    /must be a URL like postgres:\/\/user:password@host/,
+  );
 });

@@ -1,18 +1,18 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../core/ports/runtime.ts';
 import type { Store } from '../../core/ports/store/store.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { StoreOpenError } from '../open-error.ts';
 import type { Schema } from '../schema.ts';
-import { Database } from '../sql/database.ts';
-import { SqlStore } from '../sql/store.ts';
+import { Database, type OnStoreFailure, StoreOpenError } from '../sql/database.ts';
+import { SqlStore } from '../sql/sql-store.ts';
 import { explain, placeOf } from './explain.ts';
 import { DeadlinePool, type PoolDeadlines, type PoolOptions } from './pool.ts';
 
 export interface PostgresOptions {
   readonly log: Log;
   readonly deadlines?: Partial<PoolDeadlines>;
+  readonly onFailure?: OnStoreFailure | undefined;
 }
 
 const maxConnections = 20;
@@ -27,19 +27,21 @@ const deadlines: PoolDeadlines = {
 const migrationMs = 15 * 60_000;
 const migrationDeadlines = { statementMs: migrationMs, answerMs: migrationMs + 5_000, idleInTransactionMs: 60_000 };
 
-/** Opens the PostgreSQL database of a URL with the newest schema. Throws a StoreOpenError that says what to do. */
+/** Opens a PostgreSQL database and migrates it to the newest schema. Throws a StoreOpenError. */
 export async function openPostgresStore(url: string, options: PostgresOptions): Promise<Store> {
   const place = placeOf(url);
   const pool = { url, log: options.log, deadlines: { ...deadlines, ...options.deadlines } };
   try {
-    await bringUpToDate({ ...pool, maxConnections: 2, deadlines: { ...pool.deadlines, ...migrationDeadlines } });
+    await migrateOnce({ ...pool, maxConnections: 2, deadlines: { ...pool.deadlines, ...migrationDeadlines } });
   } catch (error) {
     throw explain(error, place);
   }
-  return new SqlStore(new Database({ db: connect({ ...pool, maxConnections }), isLostRace }));
+  return new SqlStore(
+    new Database({ db: connect({ ...pool, maxConnections }), isConflict, onFailure: options.onFailure }),
+  );
 }
 
-async function bringUpToDate(options: PoolOptions): Promise<void> {
+async function migrateOnce(options: PoolOptions): Promise<void> {
   const db = connect(options);
   try {
     await requireUtf8(db);
@@ -62,7 +64,7 @@ async function requireUtf8(db: Kysely<Schema>): Promise<void> {
   );
 }
 
-/** Serialization failures and deadlocks: the server undid the transaction for another one's sake. */
-function isLostRace(error: unknown): boolean {
+/** Serialization failures and deadlocks, where the server rolled the transaction back in favour of another one. */
+function isConflict(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01');
 }

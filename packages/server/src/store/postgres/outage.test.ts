@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { RecordedLog } from '../../../test/recorded-log.ts';
 import { account, admitAll, insert, newSandbox } from '../../../test/store/fixtures.ts';
 import { PostgresServer } from '../../../test/store/postgres-server.ts';
-import { RecordedLog } from '../../../test/store/recorded-log.ts';
 import { StallingProxy } from '../../../test/store/stalling-proxy.ts';
 import type { Store } from '../../core/ports/store/store.ts';
 import { openPostgresStore } from './open.ts';
@@ -16,7 +16,7 @@ const deadlines = {
   answerMs: 1_500,
   closeMs: 500,
 };
-/** No wait of one request is longer than a connection and an answer together; the rest is for a busy machine. */
+/** No request waits longer than for a connection and an answer; the rest is a margin for a busy machine. */
 const soonMs = 10_000;
 
 let server: PostgresServer;
@@ -42,7 +42,7 @@ afterEach(() => store.close());
 const find = () => store.accounts.findByKeyHash(account.key.hash);
 const create = (id: string) => store.sandboxes.insert(newSandbox(id), admitAll);
 
-/** How many of these fail; all of them end soon. */
+/** The number of requests that fail. All of them must end soon. */
 async function failures(requests: readonly Promise<unknown>[]): Promise<number> {
   const startedMs = performance.now();
   const outcomes = await Promise.allSettled(requests);
@@ -50,13 +50,13 @@ async function failures(requests: readonly Promise<unknown>[]): Promise<number> 
   return outcomes.filter(({ status }) => status === 'rejected').length;
 }
 
-/** Asks until it works again, with a deadline. */
+/** Waits until a request succeeds, with a deadline. */
 async function worksAgain(): Promise<void> {
   await expect.poll(() => find().then(Boolean, () => false), { timeout: soonMs }).toBe(true);
 }
 
 test.each(['fast', 'kill'] as const)(
-  'a server that is stopped (%s) and started again',
+  'a server that is stopped (%s) and restarted',
   async (how) => {
     await Promise.all(Array.from({ length: 8 }, find));
     const creates = Array.from({ length: 30 }, (_, index) => create(`sbx_${index}`));
@@ -76,7 +76,7 @@ test.each(['fast', 'kill'] as const)(
   60_000,
 );
 
-test('connections that are lost while nobody uses them are reported, and replaced', async () => {
+test('idle connections that are lost are logged and replaced', async () => {
   await Promise.all(Array.from({ length: 5 }, find));
   await server.stop();
   await expect.poll(() => log.events).toEqual(Array.from({ length: 5 }, () => 'database_connection_lost'));
@@ -84,7 +84,7 @@ test('connections that are lost while nobody uses them are reported, and replace
   await worksAgain();
 });
 
-test('a connection that is lost while somebody holds it fails what they do next, and nothing else', async () => {
+test('a connection that is lost in use fails its next query, and nothing else', async () => {
   const options = { url: server.url('postgres'), maxConnections: 2, log };
   const pool = new DeadlinePool({ ...options, deadlines });
   const held = await pool.connect();
@@ -97,7 +97,7 @@ test('a connection that is lost while somebody holds it fails what they do next,
   await pool.end();
 });
 
-test('a network that swallows everything: requests end in time, and it works once that is over', async () => {
+test('when the network drops all packets, requests end in time and succeed once it recovers', async () => {
   await Promise.all(Array.from({ length: 5 }, find));
   proxy.stall();
   const requests = Array.from({ length: 25 }, (_, index) => (index % 2 ? find() : create(`sbx_${index}`)));
@@ -109,7 +109,7 @@ test('a network that swallows everything: requests end in time, and it works onc
   expect((await insert(store, 'sbx_again')).status).toBe('provisioning');
 });
 
-test('a store whose network swallows everything still closes in time', async () => {
+test('a store whose network drops all packets still closes in time', async () => {
   await Promise.all(Array.from({ length: 5 }, find));
   proxy.stall();
   const pending = find();

@@ -1,21 +1,19 @@
 import { Socket } from 'node:net';
-import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
-import type { Log } from '../../core/ports/log.ts';
-import { PoolConnection } from './connection.ts';
-import { integerTypes } from './integers.ts';
+import type { Log } from '../../core/ports/runtime.ts';
 
-/** How long each kind of wait may take. */
+/** The deadline of each kind of wait. */
 export interface PoolDeadlines {
-  /** Until there is a connection, whether a new one or one that another request gives back. */
+  /** For a connection: a new one, or one that another request returns to the pool. */
   readonly connectMs: number;
-  /** Until the server gives up on a statement. */
+  /** For a statement, enforced by the server. */
   readonly statementMs: number;
-  /** Until the server ends a transaction that does nothing. */
+  /** For an idle transaction, enforced by the server. */
   readonly idleInTransactionMs: number;
-  /** Until a server that does not even give up is given up on; longer than `statementMs`. */
+  /** For an answer of the server, enforced by the client; longer than `statementMs`. */
   readonly answerMs: number;
-  /** Until connections are cut at the end. */
+  /** For an orderly close; after it connections are cut. */
   readonly closeMs: number;
 }
 
@@ -28,7 +26,7 @@ export interface PoolOptions {
 
 const keepAliveMs = 10_000;
 
-/** PostgreSQL connections in the shape that Kysely's dialect takes. Every wait ends; a lost connection is never used again. */
+/** A connection pool for Kysely's PostgreSQL dialect. Every wait has a deadline; a lost connection is never reused. */
 export class DeadlinePool implements PostgresPool {
   readonly #pool: pg.Pool;
   readonly #sockets = new Set<Socket>();
@@ -49,8 +47,8 @@ export class DeadlinePool implements PostgresPool {
       types: integerTypes,
       stream: () => this.#openSocket(),
     });
-    this.#pool.on('error', (error) => log.warn({ reason: error.message }, 'database_connection_lost'));
-    // One that is lost while in use fails its queries; the event itself would end the process if nobody listened.
+    this.#pool.on('error', (error) => log.warn({ err: error }, 'database_connection_lost'));
+    // The queries of a lost connection fail. Without a listener the event itself would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
@@ -58,13 +56,13 @@ export class DeadlinePool implements PostgresPool {
     return new PoolConnection(await this.#pool.connect());
   }
 
-  /** Lets what is in use finish, then closes; cuts what has not closed in time. */
+  /** Closes connections once they are unused, and cuts those that have not closed by the deadline. */
   async end(): Promise<void> {
     const cut = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, this.#closeMs);
     await this.#pool.end();
-    // What the pool has let go of may still be open: a server that is silent, a sign-in that was never finished.
+    // Sockets may outlive the pool: of a server that does not answer, or of an unfinished login.
     await Promise.all(Array.from(this.#sockets, closeSoon));
     clearTimeout(cut);
   }
@@ -77,10 +75,65 @@ export class DeadlinePool implements PostgresPool {
   }
 }
 
-/** Closes once all that was written is on its way, whether the other end closes or not. */
+/** Closes a socket once pending data is sent, without waiting for the other end. */
 function closeSoon(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     socket.once('close', () => resolve());
     socket.destroySoon();
   });
+}
+
+/** A pooled connection in use. After a connection error every query fails at once, and the connection is not reused. */
+class PoolConnection implements PostgresPoolClient {
+  readonly #client: pg.PoolClient;
+  #lost: Error | undefined;
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client;
+  }
+
+  query<Row>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
+  query(cursor: object): never;
+  query(sql: string | object, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<never>> {
+    if (typeof sql !== 'string') throw new TypeError('cursors are not supported');
+    return this.#run(sql, parameters);
+  }
+
+  release(): void {
+    this.#client.release(this.#lost);
+  }
+
+  async #run(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<never>> {
+    if (this.#lost) throw this.#lost;
+    try {
+      const { command, rowCount, rows } = await this.#client.query(sql, parameters.map(withoutNul));
+      return { command: command as 'SELECT', rowCount: rowCount ?? 0, rows: rows as never[] };
+    } catch (error) {
+      if (!leavesConnectionUsable(error)) this.#lost = error instanceof Error ? error : new Error(String(error));
+      throw error;
+    }
+  }
+}
+
+/** PostgreSQL text cannot hold NUL. It is replaced by U+FFFD, so that a lookup finds nothing and a write succeeds. */
+function withoutNul(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
+}
+
+/** Whether only the statement failed and the server keeps serving the connection. */
+function leavesConnectionUsable(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.severity === 'ERROR';
+}
+
+/** Parses 64-bit integers as numbers; by default pg returns strings. */
+const integerTypes: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? parseInteger : pg.types.getTypeParser(oid, format),
+};
+
+/** Throws on an integer that a number cannot represent exactly. */
+export function parseInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} cannot be represented exactly as a number`);
+  return value;
 }

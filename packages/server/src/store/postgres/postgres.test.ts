@@ -1,13 +1,13 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { RecordedLog } from '../../../test/recorded-log.ts';
 import { newAccount } from '../../../test/store/fixtures.ts';
 import { PostgresServer } from '../../../test/store/postgres-server.ts';
-import { RecordedLog } from '../../../test/store/recorded-log.ts';
 import { describeStore } from '../../../test/store/store-suite.ts';
 import { describeUpgrade } from '../../../test/store/suite/upgrade.ts';
-import { parseInteger } from './integers.ts';
 import { openPostgresStore } from './open.ts';
+import { parseInteger } from './pool.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
@@ -38,11 +38,11 @@ describe('an earlier version over PostgreSQL', () => {
   });
 });
 
-test('two services that start at once on an empty database both come up, and one makes the first account', async () => {
+test('two services that start at once on an empty database both start, and one creates the first account', async () => {
   const url = server.url(await server.createDatabase());
   const stores = await Promise.all([1, 2].map(() => openPostgresStore(url, { log })));
   const many = stores.flatMap((store) => Array.from({ length: 10 }, () => store.accounts));
-  // Connections first, so that all then begin together.
+  // Open the connections first, so that all creates start together.
   await Promise.all(many.map((accounts) => accounts.list()));
   const made = await Promise.all(many.map((accounts, index) => accounts.createFirst(newAccount(`${index}`))));
   expect(made.filter(Boolean)).toHaveLength(1);
@@ -50,12 +50,12 @@ test('two services that start at once on an empty database both come up, and one
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test('an integer that a number cannot hold is an error, not another integer', () => {
+test('an integer that a number cannot represent is an error, not another integer', () => {
   expect(parseInteger('-9007199254740991')).toBe(-9007199254740991);
   expect(() => parseInteger('9007199254740993')).toThrow('9007199254740993');
 });
 
-test('a statement that fails leaves its connection to others', async () => {
+test('a failed statement does not make its connection unusable', async () => {
   const store = await openPostgresStore(server.url(await server.createDatabase()), { log });
   const fail = () => store.accounts.addKey('acct_x', newAccount('x').key, 1, 1);
   await Promise.all(Array.from({ length: 40 }, () => expect(fail()).rejects.toThrow('no result')));

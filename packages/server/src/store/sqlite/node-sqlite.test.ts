@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { NodeSqlite } from './node-sqlite.ts';
 
-test('every commit is on the disk before it is acknowledged', () => {
+test('every commit is on disk before it is acknowledged', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-sqlite-'));
   const database = new NodeSqlite(join(folder, 'x.db'));
   expect(database.read('PRAGMA synchronous', [])).toEqual([{ synchronous: 2 }]);

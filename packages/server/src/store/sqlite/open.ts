@@ -2,21 +2,20 @@ import { closeSync, openSync } from 'node:fs';
 import { Kysely, SqliteDialect } from 'kysely';
 import type { Store } from '../../core/ports/store/store.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { StoreOpenError } from '../open-error.ts';
 import type { Schema } from '../schema.ts';
-import { Database } from '../sql/database.ts';
-import { SqlStore } from '../sql/store.ts';
+import { Database, type OnStoreFailure, StoreOpenError } from '../sql/database.ts';
+import { SqlStore } from '../sql/sql-store.ts';
 import { NodeSqlite } from './node-sqlite.ts';
 
 const inMemory = ':memory:';
 
 /**
- * Opens the SQLite store at a path (`:memory:` for a passing one) with the newest schema. The file is its owner's alone. Throws a
- * StoreOpenError that says what to do.
+ * Opens the SQLite database at a path (`:memory:` for a temporary one) and migrates it to the newest schema. Only the owner can read the
+ * file. Throws a StoreOpenError.
  */
-export async function openSqliteStore(path: string): Promise<Store> {
+export async function openSqliteStore(path: string, onFailure?: OnStoreFailure): Promise<Store> {
   try {
-    return await open(path);
+    return await open(path, onFailure);
   } catch (error) {
     if (error instanceof StoreOpenError || !(error instanceof Error)) throw error;
     const advice = 'Make the file readable and writable for this user, or restore it from a backup.';
@@ -24,7 +23,7 @@ export async function openSqliteStore(path: string): Promise<Store> {
   }
 }
 
-async function open(path: string): Promise<Store> {
+async function open(path: string, onFailure: OnStoreFailure | undefined): Promise<Store> {
   if (path !== inMemory) closeSync(openSync(path, 'a', 0o600));
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: new NodeSqlite(path) }) });
   try {
@@ -33,7 +32,7 @@ async function open(path: string): Promise<Store> {
     await db.destroy();
     throw error;
   }
-  // One connection writes, so no transaction meets another; one reads, so that reads wait for none of them.
+  // One connection writes, so transactions never conflict. Another one reads, so that reads never wait for them.
   const reader = path === inMemory ? {} : { reader: new NodeSqlite(path, { readOnly: true }) };
-  return new SqlStore(new Database({ db, isLostRace: () => false, ...reader }));
+  return new SqlStore(new Database({ db, isConflict: () => false, onFailure, ...reader }));
 }

@@ -32,7 +32,7 @@ describe('an earlier version over SQLite', () => {
   });
 });
 
-test('what was kept is there after the store is opened again, in a file of its owner alone', async () => {
+test('data survives reopening the store, in a file that only its owner can read', async () => {
   const path = newPath();
   const first = await openSqliteStore(path);
   await first.accounts.createFirst(newAccount('1', { email: 'a@b' }));
@@ -43,7 +43,7 @@ test('what was kept is there after the store is opened again, in a file of its o
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('a database of a newer version is refused, saying so', async () => {
+test('a database of a newer version is rejected with an explanation', async () => {
   const path = newPath();
   await (await openSqliteStore(path)).close();
   const db = rawDatabase(path);
@@ -52,10 +52,20 @@ test('a database of a newer version is refused, saying so', async () => {
   await expect(openSqliteStore(path)).rejects.toThrow(/newer version of Mayfly \(9999-later\)\. Start that version/);
 });
 
-test('a file that is no database, or cannot be there, is refused with its name', async () => {
+test('a file that is not a database, or cannot be created, is rejected with its path', async () => {
   const path = newPath();
   writeFileSync(path, 'something else entirely, and long enough to be looked at'.repeat(20));
   await expect(openSqliteStore(path)).rejects.toThrow(`The database ${path} cannot be used: file is not a database.`);
   const nowhere = join(folder, 'missing', 'x.db');
   await expect(openSqliteStore(nowhere)).rejects.toThrow(`The database ${nowhere} cannot be used: ENOENT`);
+});
+
+test('failures are reported with the name of the store method', async () => {
+  const failures: string[] = [];
+  const store = await openSqliteStore(newPath(), (operation) => failures.push(operation));
+  await store.close();
+  await expect(store.ledger.funds('acct_1')).rejects.toThrow();
+  await expect(store.sandboxes.list('acct_1', { limit: 1, includeDeleted: false })).rejects.toThrow();
+  await expect(store.accounts.create(newAccount('1'))).rejects.toThrow();
+  expect(failures).toEqual(['ledger.funds', 'sandboxes.list', 'accounts.create']);
 });

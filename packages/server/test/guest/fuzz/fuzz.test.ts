@@ -10,6 +10,6 @@ afterAll(() => {
   expect(escaped).toEqual([]);
 });
 
-it.each(Object.entries(guestTargets))('%s holds out', { timeout: fuzzTimeoutMs }, async (name, target) => {
+it.each(Object.entries(guestTargets))('%s survives', { timeout: fuzzTimeoutMs }, async (name, target) => {
   await fuzz(name, target);
 });

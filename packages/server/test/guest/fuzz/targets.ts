@@ -1,36 +1,34 @@
-import { duplexPair } from 'node:stream';
+import { EventEmitter } from 'node:events';
+import { duplexPair, type Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GuestRefusal, GuestUnreachable } from '../../../src/core/ports/guest-agent.ts';
+import { executionSink } from '../../../src/guest/answers/execution-sink.ts';
+import { FrameDecoder } from '../../../src/guest/answers/frame-decoder.ts';
 import {
   clockAnswer,
   executionEnded,
   executionStarted,
-  figuresAnswer,
   fileWritten,
   helloAnswer,
   refusalAnswer,
-} from '../../../src/guest/answers.ts';
+  statsAnswer,
+} from '../../../src/guest/answers/schemas.ts';
+import { emptySink, fileSink, jsonSink, refusalSink, type Sink } from '../../../src/guest/answers/sinks.ts';
+import { watchControlPort } from '../../../src/guest/attach/control-port.ts';
+import { createNonce, MarkerScanner, synchronise } from '../../../src/guest/attach/synchronise.ts';
 import { createGuestConnector } from '../../../src/guest/connector.ts';
-import { executionSink } from '../../../src/guest/execution-sink.ts';
-import { fileSink } from '../../../src/guest/file-sink.ts';
-import { FrameDecoder } from '../../../src/guest/frame-decoder.ts';
-import { emptySink, jsonSink } from '../../../src/guest/json-sink.ts';
-import { guestLimits } from '../../../src/guest/limits.ts';
-import { MarkerScanner } from '../../../src/guest/marker-scanner.ts';
-import { ProtocolViolation } from '../../../src/guest/protocol-violation.ts';
-import { refusalSink } from '../../../src/guest/refusal-sink.ts';
-import type { Sink } from '../../../src/guest/sink.ts';
-import { synchronise } from '../../../src/guest/synchronise.ts';
+import { ProtocolViolation } from '../../../src/guest/errors.ts';
+import { guestLimits } from '../../../src/guest/guest-limits.ts';
 import { chunked } from '../chunked.ts';
 import type { FuzzTarget } from '../fuzz.ts';
 import { answerAttach, openPeer, type Peer, untilFrame } from '../peer.ts';
 
 const corpus = (name: string): string => new URL(`./corpus/${name}`, import.meta.url).pathname;
 
-/** What a step gave, or the violation it met. Other errors are findings, except those named. */
+/** The result of a step, or the violation it threw. Other errors are findings, except the allowed ones. */
 function outcome(step: () => unknown, allowed: readonly (new (...args: never[]) => Error)[] = []): string {
   try {
-    return `gave ${show(step())}`;
+    return `returned ${show(step())}`;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (error instanceof ProtocolViolation) return error.message;
@@ -39,7 +37,7 @@ function outcome(step: () => unknown, allowed: readonly (new (...args: never[]) 
   }
 }
 
-/** A value as text in which every bound of the protocol can be seen to hold. */
+/** A value as text. Throws if it exceeds the limits of the protocol. */
 function show(value: unknown): string {
   if (Buffer.isBuffer(value)) return `${value.length} bytes ${value.subarray(0, 256).toString('hex')}`;
   if (typeof value === 'bigint') return must(value >= 0n && value < 10n ** 19n, `${value}`);
@@ -52,7 +50,7 @@ function show(value: unknown): string {
 }
 
 function must(holds: boolean, text: string): string {
-  if (!holds) throw new Error(`a value past its bounds was let through: ${text}`);
+  if (!holds) throw new Error(`a value exceeds its limits: ${text}`);
   return text;
 }
 
@@ -64,7 +62,7 @@ function feed<T>(sink: Sink<T>, pieces: readonly Buffer[]): T {
 const schemas = {
   hello: helloAnswer,
   clock: clockAnswer,
-  figures: figuresAnswer,
+  figures: statsAnswer,
   started: executionStarted,
   ended: executionEnded,
   written: fileWritten,
@@ -73,9 +71,10 @@ const schemas = {
 
 const captureBytes = 1_000;
 
-const marker = Buffer.from('MAYFLY-SYNC 0123456789abcdef0123456789abcdef\n');
+const controlNonce = '0123456789abcdef0123456789abcdef';
+const marker = Buffer.from(`MAYFLY-SYNC ${controlNonce}\n`);
 
-/** The parsers of what an agent sends. */
+/** All parsers of bytes from an agent. */
 export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
   marker: {
     corpus: corpus('marker'),
@@ -86,6 +85,15 @@ export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
         if (rest !== undefined) return `found, then ${show(Buffer.concat([rest, ...pieces.slice(index + 1)]))}`;
       }
       return `not in ${scanner.droppedBytes} bytes`;
+    },
+  },
+  control: {
+    corpus: corpus('control'),
+    parse: (pieces) => {
+      const port = Object.assign(new EventEmitter(), { pause: () => {} }) as unknown as Readable;
+      const over = watchControlPort(port, controlNonce);
+      for (const piece of pieces) port.emit('data', piece);
+      return Promise.race([over, Promise.resolve('the session goes on')]);
     },
   },
   frames: {
@@ -134,19 +142,19 @@ export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
         }
       }, [GuestRefusal]),
   },
-  /** The first byte says how long the size header is that follows; the rest is the body. */
+  /** The first byte is the length of the size header that follows; the rest is the body. */
   file: {
     corpus: corpus('file'),
     parse: (pieces) => {
       const all = Buffer.concat(pieces);
-      const told = all.subarray(1, 1 + (all[0] ?? 0)).toString('latin1');
-      let skip = 1 + told.length;
+      const announced = all.subarray(1, 1 + (all[0] ?? 0)).toString('latin1');
+      let skip = 1 + announced.length;
       const body = pieces.map((piece) => {
         const rest = piece.subarray(Math.min(skip, piece.length));
         skip -= piece.length - rest.length;
         return rest;
       });
-      const head = { status: 200, header: (name: string) => (name === 'mayfly-size' ? told : undefined) };
+      const head = { status: 200, header: (name: string) => (name === 'mayfly-size' ? announced : undefined) };
       return outcome(() => {
         const file = feed(fileSink(head, captureBytes), body);
         must(file.content.length === file.sizeBytes && file.sizeBytes <= captureBytes, 'a file');
@@ -158,27 +166,27 @@ export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
     corpus: corpus('refusal'),
     parse: (pieces) => outcome(() => feed(emptySink(), pieces)),
   },
-  /** What a data port says during an attach; `<nonce>` stands for the one that was asked for. */
+  /** Bytes on the data port during an attach; `<nonce>` stands for the host's nonce. */
   attach: { corpus: corpus('attach'), parse: attach, pace: 0.2 },
-  /** What an agent says after the marker, to a host that asks for a command and a file. */
+  /** Bytes after the marker, to a host that requests a command and a file. */
   http2: { corpus: corpus('http2'), parse: converse, pace: 0.2, timing: true },
 };
 
-/** A guest's end in memory. */
+/** An in-memory connection. */
 const openWire = async () => duplexPair();
 
-/** The bytes as a guest would say them, in pieces of the size of the first one. */
-function say(peer: Peer, bytes: Buffer, pieceBytes: number): void {
+/** Writes the bytes to the data port in chunks of this size. */
+function send(peer: Peer, bytes: Buffer, pieceBytes: number): void {
   for (const piece of chunked(bytes, [Math.max(1, pieceBytes)])) peer.data.write(piece);
 }
 
 async function attach(pieces: readonly Buffer[]): Promise<string> {
   const peer = await openPeer(openWire);
-  const synchronising = synchronise(peer.channel, 2_000, 1_000);
+  const synchronising = synchronise(peer.channel, createNonce(), 2_000, 1_000);
   const nonce = await peer.nonce;
-  const said = Buffer.concat(pieces).toString('latin1').replaceAll('<nonce>', nonce);
+  const sent = Buffer.concat(pieces).toString('latin1').replaceAll('<nonce>', nonce);
   peer.data.resume();
-  say(peer, Buffer.from(said, 'latin1'), pieces[0]?.length ?? 1);
+  send(peer, Buffer.from(sent, 'latin1'), pieces[0]?.length ?? 1);
   peer.data.end();
   try {
     await synchronising;
@@ -186,7 +194,7 @@ async function attach(pieces: readonly Buffer[]): Promise<string> {
     for await (const piece of peer.channel.data) restBytes += (piece as Buffer).length;
     return `attached, then ${restBytes} bytes`;
   } catch (error) {
-    return mustBeGuests(error);
+    return expectedMessage(error);
   } finally {
     peer.channel.close();
     peer.data.destroy();
@@ -196,7 +204,7 @@ async function attach(pieces: readonly Buffer[]): Promise<string> {
 
 const connector = createGuestConnector({ deadlines: { smallCallMs: 500, executeGraceMs: 500, attachRepeatMs: 1_000 } });
 
-/** Says what stands before `<call>` to a host that attaches, and the rest once it has asked for a command, a file and figures. */
+/** Sends what precedes `<call>` to a host that attaches, and the rest once it has requested a command, a file and stats. */
 async function converse(pieces: readonly Buffer[]): Promise<string> {
   const peer = await openPeer(openWire);
   const bytes = Buffer.concat(pieces);
@@ -206,24 +214,24 @@ async function converse(pieces: readonly Buffer[]): Promise<string> {
   try {
     await answerAttach(peer);
     await untilFrame(peer, 1, 24);
-    say(peer, border < 0 ? bytes : bytes.subarray(0, border), pieceBytes);
+    send(peer, border < 0 ? bytes : bytes.subarray(0, border), pieceBytes);
     if (border < 0) peer.data.end();
     const agent = await attaching;
     const calls = Promise.allSettled([
       agent.execute({ id: 'e', command: '', cwd: '/', env: {}, timeoutMs: 1, captureBytes }),
       agent.readFile('f', captureBytes),
-      agent.figures(),
+      agent.stats(),
     ]);
     await Promise.race([untilFrame(peer, 1, 0), wait(20)]);
     await wait(0);
     peer.data.resume();
-    if (border >= 0) say(peer, bytes.subarray(border + 6), pieceBytes);
+    if (border >= 0) send(peer, bytes.subarray(border + 6), pieceBytes);
     peer.data.end();
-    const ends = (await calls).map((end) => (end.status === 'fulfilled' ? 'answered' : mustBeGuests(end.reason)));
+    const ends = (await calls).map((end) => (end.status === 'fulfilled' ? 'answered' : expectedMessage(end.reason)));
     agent.close();
     return ends.join('; ');
   } catch (error) {
-    return mustBeGuests(error);
+    return expectedMessage(error);
   } finally {
     peer.channel.close();
     peer.data.destroy();
@@ -231,8 +239,8 @@ async function converse(pieces: readonly Buffer[]): Promise<string> {
   }
 }
 
-/** The message of an error that a caller of the agent is told of; any other is a finding. */
-function mustBeGuests(error: unknown): string {
+/** The message of an error that callers of the agent expect; any other error is a finding. */
+function expectedMessage(error: unknown): string {
   if (error instanceof GuestUnreachable || error instanceof GuestRefusal) return error.message;
   throw error;
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { account, newAccount, type OpenedStore } from '../fixtures.ts';
 
 export function describeAccounts(opened: OpenedStore): void {
-  test('the first account is made once, and is found by its key', async () => {
+  test('the first account is created once, and is found by its key', async () => {
     const { accounts } = opened();
     expect(await accounts.createFirst(newAccount('2'))).toBe(false);
     const owner = await accounts.findByKeyHash(account.key.hash);
@@ -15,7 +15,7 @@ export function describeAccounts(opened: OpenedStore): void {
     expect(await accounts.findByKeyHash(newAccount('2').key.hash)).toBeUndefined();
   });
 
-  test('an e-mail is taken whatever its letter case, and found so', async () => {
+  test('e-mail addresses are unique and found ignoring case', async () => {
     const { accounts } = opened();
     expect(await accounts.create(newAccount('2', { email: 'Zoë.ÉLAN@Example.com' }))).toBe(true);
     expect(await accounts.create(newAccount('3', { email: 'zoë.élan@example.COM' }))).toBe(false);
@@ -26,7 +26,7 @@ export function describeAccounts(opened: OpenedStore): void {
     expect((await accounts.list()).map(({ id }) => id)).toEqual([account.id, 'acct_2']);
   });
 
-  test('of accounts made at once under one e-mail, one is kept', async () => {
+  test('of concurrent creates with the same e-mail address one succeeds', async () => {
     const made = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
         opened().accounts.create(newAccount(`n${index}`, { email: index % 2 ? 'n@localhost' : 'N@localhost' })),
@@ -35,7 +35,7 @@ export function describeAccounts(opened: OpenedStore): void {
     expect(made.filter(Boolean)).toHaveLength(1);
   });
 
-  test('suspended and resumed', async () => {
+  test('an account is suspended and resumed', async () => {
     const { accounts } = opened();
     const suspended = async () => (await accounts.findByKeyHash(account.key.hash))?.account.suspended;
     await accounts.setSuspended(account.id, true);
@@ -44,7 +44,7 @@ export function describeAccounts(opened: OpenedStore): void {
     expect(await suspended()).toBe(false);
   });
 
-  test('limits of one account are set and taken back one by one', async () => {
+  test('limits of an account are set and reset one by one', async () => {
     const { accounts } = opened();
     const limits = async () => (await accounts.findByEmail(account.email))?.limits;
     await accounts.setLimits(account.id, { concurrentSandboxes: 3, apiKeys: 0, requestsPerMinute: 1000 });
@@ -59,7 +59,7 @@ export function describeAccounts(opened: OpenedStore): void {
     });
   });
 
-  test('keys are added up to the limit of active ones, however many at once', async () => {
+  test('keys are added up to the limit of active keys, even concurrently', async () => {
     const { accounts } = opened();
     const add = (name: string) =>
       accounts.addKey(account.id, { id: `key_${name}`, hash: `hash_${name}`, prefix: name }, 2, 4);
@@ -71,7 +71,7 @@ export function describeAccounts(opened: OpenedStore): void {
     expect(await accounts.findByKeyHash('hash_g')).toMatchObject({ account: { id: account.id }, keyId: 'key_g' });
   });
 
-  test('a key is revoked once, by its account alone, and stays in the list', async () => {
+  test('a key is revoked once, only by its own account, and stays in the list', async () => {
     const { accounts } = opened();
     await accounts.create(newAccount('2'));
     expect(await accounts.revokeKey('acct_2', account.key.id, 9)).toBe(false);

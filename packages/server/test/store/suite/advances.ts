@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { advance } from '../../../src/core/lifecycle/advance.ts';
 import type { LifecycleEvent } from '../../../src/core/lifecycle/decide.ts';
-import { PreviewTraffic } from '../../../src/core/previews/traffic.ts';
+import { noMetrics } from '../../../src/core/ports/metrics.ts';
+import { PreviewTraffic } from '../../../src/core/previews/preview-traffic.ts';
 import { account, insert, insertRunning, type OpenedStore } from '../fixtures.ts';
 
 const nowMs = 2e12 + 1;
@@ -15,12 +16,26 @@ const ends: readonly LifecycleEvent[] = [
 
 export function describeAdvances(opened: OpenedStore): void {
   const previewTraffic = new PreviewTraffic();
+  let charged = 0;
+  const metrics = {
+    ...noMetrics,
+    charged: (microUsd: number) => {
+      charged += microUsd;
+    },
+  };
   const clock = { nowMs: () => nowMs };
-  const core = () => ({ store: opened(), clock, limits: { maxTimeoutMinutes: 1440 } as never, previewTraffic });
+  const core = () => ({
+    store: opened(),
+    clock,
+    limits: { maxTimeoutMinutes: 1440 } as never,
+    metrics,
+    previewTraffic,
+  });
 
-  test('of two ends of a run at once one wins, the other sees what it did, and one charge is written', async () => {
+  test('of two concurrent ends of a run one wins, the other sees its result, and the run is charged once', async () => {
     const pairs = ends.flatMap((one) => ends.map((other) => [one, other] as const));
     let spent = 0;
+    charged = 0;
     for (const [index, pair] of pairs.entries()) {
       const running = await insertRunning(opened(), `sbx_${index}`);
       const outcomes = await Promise.all(pair.map((event) => advance(core(), running, event)));
@@ -30,10 +45,11 @@ export function describeAdvances(opened: OpenedStore): void {
       const cost = Math.round(((2e12 - (running.readyAtMs ?? 0)) * running.priceMicroUsdPerHour) / 3_600_000);
       expect(spentMicroUsd).toBe(spent + cost);
       spent = spentMicroUsd;
+      expect(charged).toBe(spent);
     }
   });
 
-  test('of a machine that gets ready and a delete at once: it ends either way', async () => {
+  test('a delete that races with the machine becoming ready always ends the sandbox', async () => {
     for (let index = 0; index < 10; index++) {
       const provisioning = await insert(opened(), `sbx_${index}`);
       const [ready, deleted] = await Promise.all([
@@ -46,7 +62,7 @@ export function describeAdvances(opened: OpenedStore): void {
     }
   });
 
-  test('an extension and an end at once: it ends, whichever came first', async () => {
+  test('a delete that races with an extension always ends the sandbox', async () => {
     const running = await insertRunning(opened(), 'sbx_a');
     const extend = { kind: 'extend_requested', additionalMinutes: 5, maxTimeoutMinutes: 1440 } as const;
     await Promise.all([extend, { kind: 'delete_requested' } as const].map((event) => advance(core(), running, event)));

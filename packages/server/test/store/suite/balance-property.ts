@@ -8,7 +8,7 @@ import { admitAll, newAccount, newSandbox, type OpenedStore } from '../fixtures.
 const runs = 25;
 const sandboxes = 4;
 
-/** One thing that somebody does to an account. */
+/** One operation on an account. */
 const act = fc.oneof(
   fc.record({ kind: fc.constant('credit' as const), amount: fc.integer({ min: -1e9, max: 1e9 }) }),
   fc.record({ kind: fc.constant('insert' as const), index: fc.nat(sandboxes - 1) }),
@@ -21,7 +21,7 @@ const act = fc.oneof(
 );
 type Act = typeof act extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Does acts in the name of one account and keeps in mind what its ledger must come to. */
+/** Runs operations on one account and tracks the expected totals of its ledger. */
 class Actor {
   readonly #store: Store;
   readonly #accountId: string;
@@ -71,7 +71,7 @@ function costOf(index: number): number {
 }
 
 export function describeBalanceProperty(opened: OpenedStore): void {
-  test('whatever happens, also at once: the balance is the sum of the ledger, and a sandbox is charged for at most once', async () => {
+  test('after any concurrent operations the balance is the sum of the ledger, and a sandbox is charged at most once', async () => {
     let accounts = 0;
     const turns = fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 8 });
     const holds = fc.asyncProperty(fc.nat(1e9), turns, async (openingCreditMicroUsd, acts) => {

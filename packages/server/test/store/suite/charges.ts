@@ -19,7 +19,7 @@ export function describeCharges(opened: OpenedStore): void {
     expect(await balance()).toBe(100_000_000);
   });
 
-  test('a sandbox is charged for once, whoever ends it', async () => {
+  test('a sandbox is charged once, however it ends', async () => {
     const running = await insertRunning(opened(), 'sbx_a');
     const ends = ['deleting', 'failed', 'deleting', 'failed'] as const;
     await Promise.all(ends.map((status) => opened().sandboxes.change(running, { status, charge })));
@@ -29,14 +29,14 @@ export function describeCharges(opened: OpenedStore): void {
     expect(await balance()).toBe(98_750_000);
   });
 
-  test('runs that end at once are all charged for', async () => {
+  test('runs that end concurrently are all charged', async () => {
     const ids = Array.from({ length: 12 }, (_, index) => `sbx_${index}`);
     const running = await Promise.all(ids.map((id) => insertRunning(opened(), id)));
     await Promise.all(running.map((sandbox) => changed(opened(), sandbox, { status: 'deleting', charge })));
     expect(await balance()).toBe(100_000_000 - 12 * charge.amountMicroUsd);
   });
 
-  test('the balance goes below zero, and only that of the account', async () => {
+  test('the balance may go below zero, and other accounts are not affected', async () => {
     await opened().accounts.create(newAccount('2', { openingCreditMicroUsd: 5 }));
     const running = await insertRunning(opened(), 'sbx_a', { accountId: 'acct_2' });
     await changed(opened(), running, { status: 'failed', statusReason: 'machine_died: x', charge });
@@ -44,7 +44,7 @@ export function describeCharges(opened: OpenedStore): void {
     expect(await balance()).toBe(100_000_000);
   });
 
-  test('what never ran is not charged for', async () => {
+  test('a sandbox that never ran is not charged', async () => {
     const provisioning = await insert(opened(), 'sbx_a');
     await changed(opened(), provisioning, { status: 'failed', statusReason: 'provisioning_failed: x' });
     expect((await opened().ledger.summary(account.id, 0)).spentMicroUsd).toBe(0);

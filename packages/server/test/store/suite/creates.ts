@@ -13,7 +13,7 @@ import {
 } from '../fixtures.ts';
 
 export function describeCreates(opened: OpenedStore): void {
-  test('a new sandbox is provisioning and nobody else’s', async () => {
+  test('a new sandbox is provisioning and visible only to its account', async () => {
     const { sandboxes } = opened();
     const outcome = await sandboxes.insert(newSandbox('sbx_a', { name: 'grüße 🦋' }), admitAll);
     expect(outcome).toEqual({
@@ -47,7 +47,7 @@ export function describeCreates(opened: OpenedStore): void {
     expect(new Set(seen)).toEqual(new Set(ids));
   });
 
-  test('the same idempotency key gives the first sandbox, also at once, until it is freed', async () => {
+  test('the same idempotency key returns the first sandbox, even concurrently, until it is freed', async () => {
     const { sandboxes } = opened();
     const keyed = (id: string) => newSandbox(id, { idempotencyKey: 'k' });
     const both = await Promise.all(['sbx_a', 'sbx_b'].map((id) => sandboxes.insert(keyed(id), admitAll)));
@@ -65,13 +65,13 @@ export function describeCreates(opened: OpenedStore): void {
     expect((await opened().sandboxes.insert(other, admitAll)).kind).toBe('inserted');
   });
 
-  test('a replay is not asked whether it is admitted', async () => {
+  test('a replay is not subject to admission', async () => {
     await insert(opened(), 'sbx_a', { idempotencyKey: 'k' });
     const again = await opened().sandboxes.insert(newSandbox('sbx_b', { idempotencyKey: 'k' }), () => 'full');
     expect(again).toMatchObject({ kind: 'replayed', sandbox: { id: 'sbx_a' } });
   });
 
-  test('thirty at once at a limit of twenty: twenty are kept, ten are refused', async () => {
+  test('of thirty concurrent creates at a limit of twenty, twenty succeed and ten are refused', async () => {
     const admit = ({ openSandboxes }: AdmissionFacts) => (openSandboxes >= 20 ? 'full' : undefined);
     const outcomes = await Promise.all(
       Array.from({ length: 30 }, (_, index) => opened().sandboxes.insert(newSandbox(`sbx_${index}`), admit)),
@@ -82,7 +82,7 @@ export function describeCreates(opened: OpenedStore): void {
     expect(kept).toHaveLength(20);
   });
 
-  test('what a create is admitted by: the balance, what runs, what is open', async () => {
+  test('admission sees the balance, the running sandboxes and the number of open ones', async () => {
     await insert(opened(), 'sbx_a');
     const running = await insertRunning(opened(), 'sbx_b', { priceMicroUsdPerHour: 70_000 });
     const ended = await insertRunning(opened(), 'sbx_c');
@@ -104,7 +104,7 @@ export function describeCreates(opened: OpenedStore): void {
     expect(await opened().sandboxes.read('sbx_e')).toBeUndefined();
   });
 
-  test('a create that throws while it is admitted keeps nothing and holds nobody up', async () => {
+  test('a create whose admission throws stores nothing and blocks no other create', async () => {
     const failing = opened().sandboxes.insert(newSandbox('sbx_a'), () => {
       throw new Error('broken');
     });

@@ -25,7 +25,7 @@ export function describeExecutions(opened: OpenedStore): void {
     expect(await executions.find('acct_2', 'exec_a')).toBeUndefined();
   });
 
-  test('a whole capture of output is kept byte by byte', async () => {
+  test('output of the maximum size is stored byte for byte', async () => {
     await insert(opened(), 'sbx_a');
     await opened().executions.insert(execution);
     const stdout = Buffer.from(Array.from({ length: 1_048_576 }, (_, index) => (index * 7) % 256));
@@ -43,7 +43,7 @@ export function describeExecutions(opened: OpenedStore): void {
     expect(Buffer.compare(kept?.stderr ?? Buffer.alloc(0), stdout)).toBe(0);
   });
 
-  test('what has not ended is found', async () => {
+  test('executions that have not ended are found', async () => {
     await insert(opened(), 'sbx_a');
     const { executions } = opened();
     await executions.insert(execution);
@@ -52,7 +52,7 @@ export function describeExecutions(opened: OpenedStore): void {
     expect((await executions.running()).map(({ id }) => id)).toEqual(['exec_a']);
   });
 
-  test('pages of a sandbox, newest first, neither skip nor repeat when several began at once', async () => {
+  test('pages are newest first, and skip or repeat nothing when executions started at the same time', async () => {
     await insert(opened(), 'sbx_a');
     await insert(opened(), 'sbx_b');
     const { executions } = opened();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { account, changed, insertRunning, newAccount, type OpenedStore } from '../fixtures.ts';
 
 export function describeLedger(opened: OpenedStore): void {
-  test('an account has what it started with, and what was added or taken back', async () => {
+  test('the balance is the opening credit plus what was added, minus what was withdrawn', async () => {
     const { ledger, accounts } = opened();
     expect(await ledger.funds(account.id)).toEqual({ settledMicroUsd: 100_000_000, running: [] });
     await accounts.create(newAccount('2'));
@@ -14,7 +14,7 @@ export function describeLedger(opened: OpenedStore): void {
     expect((await ledger.funds(account.id)).settledMicroUsd).toBe(100_000_000);
   });
 
-  test('credits added at once all count', async () => {
+  test('concurrent credits all count', async () => {
     const added = Array.from({ length: 20 }, (_, index) =>
       opened().ledger.addCredit({
         id: `c${index}`,
@@ -28,13 +28,13 @@ export function describeLedger(opened: OpenedStore): void {
     expect((await opened().ledger.funds(account.id)).settledMicroUsd).toBe(100_000_020);
   });
 
-  test('money of an account that does not exist is an error', async () => {
+  test('an unknown account is an error', async () => {
     const credit = { id: 'c', accountId: 'acct_x', amountMicroUsd: 1, createdAtMs: 5, note: '' };
     await expect(opened().ledger.addCredit(credit)).rejects.toThrow();
     await expect(opened().ledger.funds('acct_x')).rejects.toThrow('acct_x');
   });
 
-  test('a summary is of a span of time, with what runs now', async () => {
+  test('a summary covers a period, and lists the running sandboxes', async () => {
     const { ledger } = opened();
     for (const [index, createdAtMs] of [900, 1000, 1001].entries()) {
       const running = await insertRunning(opened(), `sbx_${index}`, { createdAtMs });
@@ -54,7 +54,7 @@ export function describeLedger(opened: OpenedStore): void {
     });
   });
 
-  test('a summary of nothing is zero, not minus zero', async () => {
+  test('an empty summary is zero, not minus zero', async () => {
     expect(await opened().ledger.summary(account.id, 5)).toStrictEqual({
       settledMicroUsd: 100_000_000,
       running: [],
@@ -65,7 +65,7 @@ export function describeLedger(opened: OpenedStore): void {
     });
   });
 
-  test('amounts stay exact up to nine billion dollars', async () => {
+  test('amounts are exact up to nine billion dollars', async () => {
     const amountMicroUsd = Number.MAX_SAFE_INTEGER - 100_000_000;
     await opened().ledger.addCredit({ id: 'c', accountId: account.id, amountMicroUsd, createdAtMs: 5, note: '' });
     expect(await opened().ledger.summary(account.id, 0)).toMatchObject({
@@ -74,7 +74,7 @@ export function describeLedger(opened: OpenedStore): void {
     });
   });
 
-  test('what is read while runs end adds up: each run is either running or charged for, never both or neither', async () => {
+  test('a summary read while runs end is consistent: each run is either running or charged', async () => {
     const ids = Array.from({ length: 20 }, (_, index) => `sbx_${index}`);
     const running = await Promise.all(ids.map((id) => insertRunning(opened(), id)));
     const charge = { amountMicroUsd: 1, runtimeMs: 1, atMs: 1 };

@@ -11,7 +11,7 @@ export function describePreviews(opened: OpenedStore): void {
     expect(await opened().previews.list('sbx_a')).toEqual([preview(3000, 't1')]);
   });
 
-  test('opened at once, all callers get the same token', async () => {
+  test('concurrent callers get the same token', async () => {
     await insertRunning(opened(), 'sbx_a');
     const opens = await Promise.all(['a', 'b', 'c', 'd'].map((token) => opened().previews.open(preview(80, token))));
     expect(new Set(opens.map((open) => open?.token)).size).toBe(1);
@@ -29,14 +29,14 @@ export function describePreviews(opened: OpenedStore): void {
     expect(await previews.open(preview(9000, 'z', 3))).toEqual(preview(9000, 'z', 3));
   });
 
-  test('only a running sandbox opens ports', async () => {
+  test('ports open only while the sandbox is running', async () => {
     expect(await opened().previews.open(preview(80, 't'))).toBeUndefined();
     await insert(opened(), 'sbx_a');
     expect(await opened().previews.open(preview(80, 't'))).toBeUndefined();
     expect(await opened().previews.list('sbx_a')).toEqual([]);
   });
 
-  test('ports end with the run, and not with an extension of it', async () => {
+  test('ports close when the run ends, and not when it is extended', async () => {
     const running = await insertRunning(opened(), 'sbx_a');
     await opened().previews.open(preview(80, 't'));
     const extended = await changed(opened(), running, { status: 'running', expiresAtMs: 3e12 });
@@ -46,7 +46,7 @@ export function describePreviews(opened: OpenedStore): void {
     expect(await opened().previews.findByToken('t')).toBeUndefined();
   });
 
-  test('a token leads to its port, and to how the sandbox is', async () => {
+  test('a token is found with its port and the status of the sandbox', async () => {
     const running = await insertRunning(opened(), 'sbx_a');
     await opened().previews.open(preview(80, 't'));
     expect(await opened().previews.findByToken('t')).toEqual({ ...preview(80, 't'), sandboxStatus: 'running' });

@@ -6,7 +6,7 @@ const end = { status: 'completed', exitCode: 0, truncated: false, oomKilled: fal
 const output = { stdout: nothing, stderr: nothing };
 
 export function describeRetention(opened: OpenedStore): void {
-  test('old records go a few at a time; what lives and the ledger stay', async () => {
+  test('old records are removed in batches; live sandboxes and the ledger stay', async () => {
     const { sandboxes, executions, retention, ledger } = opened();
     for (const id of ['sbx_old', 'sbx_live']) {
       await insert(opened(), id, { createdAtMs: 1_000 });
@@ -35,13 +35,13 @@ export function describeRetention(opened: OpenedStore): void {
     expect(await ledger.summary(account.id, 0)).toEqual(before);
   });
 
-  test('a database belongs to the data folder that came first', async () => {
+  test('a database belongs to the first data folder', async () => {
     expect(await opened().owner.belongsTo('first')).toBe(true);
     expect(await opened().owner.belongsTo('second')).toBe(false);
     expect(await opened().owner.belongsTo('first')).toBe(true);
   });
 
-  test('it is noted when the service was last there', async () => {
+  test('the time when the service was last alive is recorded', async () => {
     const { owner } = opened();
     await owner.belongsTo('first');
     expect(await owner.lastAliveMs()).toBeNull();

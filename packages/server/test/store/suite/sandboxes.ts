@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { account, changed, insert, insertRunning, newAccount, type OpenedStore } from '../fixtures.ts';
 
 export function describeSandboxes(opened: OpenedStore): void {
-  test('a change is written only from the status it was decided for', async () => {
+  test('a change is written only if the status is unchanged', async () => {
     const provisioning = await insert(opened(), 'sbx_a');
     const running = { status: 'running', readyAtMs: 5, expiresAtMs: 10 } as const;
     expect(await opened().sandboxes.change(provisioning, running)).toEqual({ ...provisioning, ...running });
@@ -10,7 +10,7 @@ export function describeSandboxes(opened: OpenedStore): void {
     expect(await opened().sandboxes.read('sbx_a')).toMatchObject(running);
   });
 
-  test('a change is written only for the expiry it was decided for', async () => {
+  test('a change is written only if the expiry is unchanged', async () => {
     const running = await insertRunning(opened(), 'sbx_a');
     const extended = { status: 'running', timeoutMinutes: 30, expiresAtMs: 3e12 } as const;
     expect(await opened().sandboxes.change(running, extended)).toEqual({ ...running, ...extended });
@@ -28,7 +28,7 @@ export function describeSandboxes(opened: OpenedStore): void {
     expect(failed.statusReason).toMatch(/^broken:.!$/);
   });
 
-  test('of extensions at once one is written', async () => {
+  test('of concurrent extensions one is written', async () => {
     const running = await insertRunning(opened(), 'sbx_a');
     const written = await Promise.all(
       [1, 2, 3].map((more) =>
@@ -38,7 +38,7 @@ export function describeSandboxes(opened: OpenedStore): void {
     expect(written.filter((sandbox) => sandbox !== undefined)).toHaveLength(1);
   });
 
-  test('what is not over is counted by status and size, over all accounts', async () => {
+  test('sandboxes that have not ended are counted by status and size, over all accounts', async () => {
     const { sandboxes } = opened();
     expect(await sandboxes.countByStatus()).toEqual([]);
     await opened().accounts.create(newAccount('2'));
@@ -51,7 +51,7 @@ export function describeSandboxes(opened: OpenedStore): void {
     expect(counts.toSorted()).toEqual(['deleting small 1', 'provisioning large 1', 'running small 2']);
   });
 
-  test('what is expired, what has a status, what a list leaves out', async () => {
+  test('sandboxes are found by expiry and status, and deleted ones are left out of the list', async () => {
     const [a, b, c] = [
       await insert(opened(), 'sbx_a'),
       await insert(opened(), 'sbx_b'),

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { Store } from '../../../src/core/ports/store/store.ts';
 import { createFirstTables } from '../../../src/store/migrations/0001-accounts-sandboxes-executions.ts';
-import type { MigrationEngine } from '../../../src/store/migrations/engine.ts';
+import type { MigrationEngine } from '../../../src/store/schema.ts';
 
 /** An empty database, and the store that opens on it. */
 export interface EmptyDatabase {
@@ -12,9 +12,9 @@ export interface EmptyDatabase {
   readonly open: () => Promise<Store>;
 }
 
-/** What becomes of the databases of earlier versions. */
+/** Databases of earlier versions are migrated without loss. */
 export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
-  test('a database of the first version keeps its accounts, with their credit in the ledger, and its sandboxes, with prices', async () => {
+  test('a database of the first version keeps its accounts, whose credit moves to the ledger, and its sandboxes, which get prices', async () => {
     const { db, engine, open } = await openEmpty();
     await createFirstTables(db, engine);
     await sql`create table kysely_migration (name varchar(255) primary key, timestamp varchar(255))`.execute(db);

@@ -1,20 +1,20 @@
 import type { AccountLimits } from '@mayfly/contract';
 
-/** An account as it is kept. */
+/** An account as it is stored. */
 export interface AccountRecord {
   readonly id: string;
   readonly email: string;
   readonly suspended: boolean;
-  /** What an operator set for this account alone; what is missing follows the service's limits. */
+  /** Limits that an operator set for this account; the service's limits apply where one is missing. */
   readonly limits: Partial<AccountLimits>;
   readonly createdAtMs: number;
 }
 
-/** An account before it is kept, with the key that opens it. */
+/** An account to be stored, with its first key. */
 export interface NewAccount {
   readonly id: string;
   readonly email: string;
-  /** What the account starts with, in millionths of a dollar; the first entry of its ledger unless zero. */
+  /** Millionths of a dollar; the first entry of the account's ledger unless zero. */
   readonly openingCreditMicroUsd: number;
   readonly createdAtMs: number;
   readonly key: NewApiKey;
@@ -22,13 +22,13 @@ export interface NewAccount {
 
 export interface NewApiKey {
   readonly id: string;
-  /** SHA-256 of the key, lower-case hex. The key itself is never kept. */
+  /** SHA-256 of the key, lower-case hex. The key itself is never stored. */
   readonly hash: string;
-  /** The first characters, so that people recognise it. */
+  /** The first characters of the key, to recognise it. */
   readonly prefix: string;
 }
 
-/** A key as it is kept and shown. */
+/** A key as it is stored and displayed. */
 export interface ApiKeyRecord {
   readonly id: string;
   readonly prefix: string;
@@ -36,7 +36,7 @@ export interface ApiKeyRecord {
   readonly revokedAtMs: number | null;
 }
 
-/** The key and the account behind it. */
+/** A key and the account it belongs to. */
 export interface KeyOwner {
   readonly account: AccountRecord;
   readonly keyId: string;
@@ -44,22 +44,22 @@ export interface KeyOwner {
 }
 
 export interface AccountStore {
-  /** Keeps the account and its key if there is no account at all; false if there is one. */
+  /** Stores the account and its key if there is no account yet; false otherwise. */
   createFirst(account: NewAccount): Promise<boolean>;
-  /** Keeps the account and its key; false if the e-mail (letter case ignored) is taken. */
+  /** Stores the account and its key; false if the e-mail address (ignoring case) is taken. */
   create(account: NewAccount): Promise<boolean>;
   findByKeyHash(hash: string): Promise<KeyOwner | undefined>;
-  /** Letter case ignored. */
+  /** Ignores case. */
   findByEmail(email: string): Promise<AccountRecord | undefined>;
   /** Oldest first. */
   list(): Promise<readonly AccountRecord[]>;
   setSuspended(id: string, suspended: boolean): Promise<void>;
-  /** Sets these limits; null takes one back to the service's. */
+  /** Sets these limits; null resets one to the service's. */
   setLimits(id: string, limits: { readonly [Name in keyof AccountLimits]?: number | null }): Promise<void>;
-  /** Keeps one more key unless the account has so many active ones, counted without a race; false then. */
+  /** Stores another key; false if the account already has `maxActive` active keys. Safe against concurrent calls. */
   addKey(accountId: string, key: NewApiKey, createdAtMs: number, maxActive: number): Promise<boolean>;
-  /** Oldest first, revoked ones included. */
+  /** Oldest first, including revoked keys. */
   listKeys(accountId: string): Promise<readonly ApiKeyRecord[]>;
-  /** Revokes a key of the account; false if there is no such active key. */
+  /** Revokes a key of the account; false if it has no such active key. */
   revokeKey(accountId: string, keyId: string, revokedAtMs: number): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import type { ExecutionStatus } from '@mayfly/contract';
 
-/** An execution as it is kept. Output is bytes, as the command wrote them. */
+/** An execution as it is stored. Output is raw bytes. */
 export interface ExecutionRecord {
   readonly id: string;
   readonly accountId: string;
@@ -10,7 +10,7 @@ export interface ExecutionRecord {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
   readonly truncated: boolean;
-  /** The kernel of the sandbox killed a process of it for lack of memory. */
+  /** The sandbox's kernel killed one of its processes because memory ran out. */
   readonly oomKilled: boolean;
   readonly durationMs: number | null;
   readonly startedAtMs: number;
@@ -29,18 +29,18 @@ export type ExecutionSummary = Omit<ExecutionRecord, 'stdout' | 'stderr'>;
 
 export interface ExecutionPage {
   readonly limit: number;
-  /** Only what comes after this one in the list; an id that is not there gives an empty page. */
+  /** The page starts after this execution; empty if the id is not in the list. */
   readonly afterId?: string | undefined;
 }
 
 export interface ExecutionStore {
-  /** Keeps it as `running`. */
+  /** Stores it as `running`. */
   insert(execution: NewExecution): Promise<void>;
-  /** Writes how it ended, once: an execution that has ended stays as it is. */
+  /** Stores how it ended. Does nothing if it has already ended. */
   finish(id: string, end: ExecutionEnd): Promise<void>;
   find(accountId: string, id: string): Promise<ExecutionRecord | undefined>;
-  /** Of one sandbox, newest first. */
+  /** The executions of one sandbox, newest first. */
   list(sandboxId: string, page: ExecutionPage): Promise<readonly ExecutionSummary[]>;
-  /** All that have not ended, of every account. */
+  /** All executions that have not ended, of every account. */
   running(): Promise<readonly NewExecution[]>;
 }

@@ -1,41 +1,41 @@
-/** A sandbox that runs up cost now. */
+/** A running sandbox, which accrues cost. */
 export interface RunningSandbox {
   readonly readyAtMs: number;
-  /** Nothing is charged past it. */
+  /** Time after it is not charged. */
   readonly expiresAtMs: number;
   readonly priceMicroUsdPerHour: number;
 }
 
-/** What an account has: what the ledger sums up to, and what runs now and is not in the ledger yet. */
+/** What the balance is computed from: the sum of the ledger, and the running sandboxes, which are not in the ledger yet. */
 export interface AccountFunds {
   readonly settledMicroUsd: number;
   readonly running: readonly RunningSandbox[];
 }
 
-/** Credit before it is kept. */
+/** Credit to be stored. */
 export interface NewCredit {
   readonly id: string;
   readonly accountId: string;
-  /** Negative to take credit back. */
+  /** Negative to withdraw credit. */
   readonly amountMicroUsd: number;
   readonly createdAtMs: number;
-  /** For people; empty if there is nothing to say. */
+  /** For people; may be empty. */
   readonly note: string;
 }
 
-/** What the ledger says of a span of time; what runs now comes on top. */
+/** The ledger's totals over a period. Running sandboxes are not included in the totals. */
 export interface LedgerSummary extends AccountFunds {
   readonly spentMicroUsd: number;
   readonly addedMicroUsd: number;
-  /** Of the runs that ended in the span. */
+  /** Of the runs that ended in the period. */
   readonly runtimeMs: number;
   readonly sandboxesCreated: number;
 }
 
-/** An append-only list of what was added and what was spent. Nothing in it ever changes. */
+/** An append-only list of credits and charges. Entries are never changed or removed. */
 export interface LedgerStore {
   addCredit(credit: NewCredit): Promise<void>;
   funds(accountId: string): Promise<AccountFunds>;
-  /** Over everything at or after that time, read at one moment. */
+  /** Totals since a time, inclusive, from one consistent read. */
   summary(accountId: string, sinceMs: number): Promise<LedgerSummary>;
 }

@@ -1,6 +1,6 @@
 import type { SandboxStatus } from '@mayfly/contract';
 
-/** A port of a sandbox that is reachable from outside, as it is kept. */
+/** A port of a sandbox with a public URL, as it is stored. */
 export interface PreviewRecord {
   readonly sandboxId: string;
   readonly port: number;
@@ -9,17 +9,17 @@ export interface PreviewRecord {
   readonly createdAtMs: number;
 }
 
-/** A preview together with how its sandbox is. */
+/** A preview and the status of its sandbox. */
 export interface KnownPreview extends PreviewRecord {
   readonly sandboxStatus: SandboxStatus;
 }
 
 export interface PreviewStore {
-  /** Keeps it, unless the port is open already; gives what is kept. Undefined if the sandbox is not running. */
+  /** Stores it unless the port is already open, and returns what is stored. Undefined if the sandbox is not running. */
   open(preview: PreviewRecord): Promise<PreviewRecord | undefined>;
-  /** Undefined unless it is open, or was open when its sandbox's machine died. */
+  /** A preview that is open, or was open when its sandbox's machine died. */
   findByToken(token: string): Promise<KnownPreview | undefined>;
-  /** Those of a running sandbox, oldest first. */
+  /** The previews of a running sandbox, oldest first. */
   list(sandboxId: string): Promise<readonly PreviewRecord[]>;
   /** False if the port is not open. */
   close(sandboxId: string, port: number): Promise<boolean>;

@@ -2,10 +2,10 @@ import type { SandboxStatus, SizeName } from '@mayfly/contract';
 import type { SandboxCount } from '../metrics.ts';
 import type { AccountFunds } from './ledger-store.ts';
 
-/** The statuses of sandboxes that are not over. */
+/** The statuses of sandboxes that have not ended. */
 export const openStatuses = ['provisioning', 'running', 'deleting'] as const satisfies readonly SandboxStatus[];
 
-/** A sandbox as it is kept. Times are unix milliseconds. */
+/** A sandbox as it is stored. Times are unix milliseconds. */
 export interface SandboxRecord {
   readonly id: string;
   readonly accountId: string;
@@ -15,11 +15,11 @@ export interface SandboxRecord {
   readonly statusReason: string | null;
   readonly timeoutMinutes: number;
   readonly idempotencyKey: string | null;
-  /** Copied at its creation, in millionths of a dollar. */
+  /** The price when it was created, in millionths of a dollar. */
   readonly priceMicroUsdPerHour: number;
   /** The machine that serves it, once it is ready. */
   readonly machineId: string | null;
-  /** Unique within the account: it is the cursor of the list. */
+  /** Unique within the account, because it is the cursor of the list. */
   readonly createdAtMs: number;
   readonly readyAtMs: number | null;
   readonly expiresAtMs: number | null;
@@ -34,18 +34,18 @@ export interface NewSandbox {
   readonly timeoutMinutes: number;
   readonly idempotencyKey: string | null;
   readonly priceMicroUsdPerHour: number;
-  /** The earliest `createdAtMs`; it is moved later when the account already has that one or a later one. */
+  /** Moved later if the account has a sandbox with this or a later creation time. */
   readonly createdAtMs: number;
 }
 
-/** What a finished run costs; written to the ledger once per sandbox. */
+/** The cost of a finished run; written to the ledger once per sandbox. */
 export interface Charge {
   readonly amountMicroUsd: number;
   readonly runtimeMs: number;
   readonly atMs: number;
 }
 
-/** What a lifecycle decision writes; what is left out stays. */
+/** What a lifecycle decision writes. Fields that are left out stay as they are. */
 export interface SandboxChange {
   readonly status: SandboxStatus;
   readonly statusReason?: string | null;
@@ -54,15 +54,15 @@ export interface SandboxChange {
   readonly readyAtMs?: number;
   readonly expiresAtMs?: number;
   readonly deletedAtMs?: number;
-  /** Gives the key of the create free for another one. */
+  /** Frees the idempotency key for another create. */
   readonly idempotencyKey?: null;
   readonly charge?: Charge;
 }
 
-/** What a decision was made from; the change is written only while this still holds. */
+/** The state that a decision was based on. The change is written only if it still holds. */
 export type SandboxGuard = Pick<SandboxRecord, 'id' | 'status' | 'expiresAtMs'>;
 
-/** What a create is admitted by, read while no other create of the account can come in between. */
+/** What admission is based on, read while no other create of the account can interfere. */
 export interface AdmissionFacts extends AccountFunds {
   /** The account's sandboxes that are provisioning or running. */
   readonly openSandboxes: number;
@@ -70,22 +70,22 @@ export interface AdmissionFacts extends AccountFunds {
 
 export type InsertOutcome<Refusal> =
   | { readonly kind: 'inserted'; readonly sandbox: SandboxRecord }
-  /** The account has used this idempotency key; this is what it made. */
+  /** The account has already used this idempotency key, for this sandbox. */
   | { readonly kind: 'replayed'; readonly sandbox: SandboxRecord }
-  /** Nothing was kept. */
+  /** Nothing was stored. */
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 export interface ListPage {
   readonly limit: number;
-  /** Only what was created before. */
+  /** Only sandboxes created before this time. */
   readonly beforeMs?: number | undefined;
   readonly includeDeleted: boolean;
 }
 
 export interface SandboxStore {
   /**
-   * Keeps it as `provisioning`, unless its idempotency key was used before or `admit` refuses. All creates of one account happen one
-   * after another here, so what `admit` sees still holds when the sandbox is kept.
+   * Stores it as `provisioning`, unless its idempotency key was used before or `admit` refuses. Creates of one account are serialised,
+   * so the facts that `admit` sees still hold when the sandbox is stored.
    */
   insert<Refusal>(
     sandbox: NewSandbox,
@@ -95,15 +95,15 @@ export interface SandboxStore {
   /** Newest first. */
   list(accountId: string, page: ListPage): Promise<readonly SandboxRecord[]>;
   /**
-   * Writes the change, and its charge to the ledger, if the guard still holds, and gives what is kept then; undefined if it does not
-   * hold. One that leaves `running` loses its previews with it.
+   * Writes the change, and its charge to the ledger, if the guard still holds, and returns the new record; undefined if it does not
+   * hold. A sandbox that leaves `running` loses its previews, unless its machine died.
    */
   change(guard: SandboxGuard, change: SandboxChange): Promise<SandboxRecord | undefined>;
-  /** As it is kept now, whoever owns it. */
+  /** The current record, whatever the account. */
   read(id: string): Promise<SandboxRecord | undefined>;
   withStatus(statuses: readonly SandboxStatus[]): Promise<readonly SandboxRecord[]>;
-  /** Those that are not over, of every account, by status and size; what there is none of is left out. */
+  /** The number of sandboxes that have not ended, over all accounts, by status and size. Zero counts are left out. */
   countByStatus(): Promise<readonly SandboxCount[]>;
-  /** Running ones whose time is up. */
+  /** Running sandboxes that have expired. */
   expired(nowMs: number): Promise<readonly SandboxRecord[]>;
 }

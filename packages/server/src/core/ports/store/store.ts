@@ -1,9 +1,7 @@
 import type { AccountStore } from './account-store.ts';
 import type { ExecutionStore } from './execution-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
-import type { OwnerStore } from './owner-store.ts';
 import type { PreviewStore } from './preview-store.ts';
-import type { RetentionStore } from './retention-store.ts';
 import type { SandboxStore } from './sandbox-store.ts';
 
 /** Everything that outlives the process. */
@@ -16,4 +14,22 @@ export interface Store {
   readonly retention: RetentionStore;
   readonly owner: OwnerStore;
   close(): Promise<void>;
+}
+
+/** The service that the database belongs to. */
+export interface OwnerStore {
+  /** Claims the database for a data folder if it is unclaimed. Returns whether it belongs to this data folder. */
+  belongsTo(dataFolderId: string): Promise<boolean>;
+  /** Records that the service is alive and has looked after its machines until now. */
+  noteAlive(nowMs: number): Promise<void>;
+  /** The time last recorded by `noteAlive`; null if never. */
+  lastAliveMs(): Promise<number | null>;
+}
+
+/** Removes records past their retention, in small batches so that nothing else has to wait. */
+export interface RetentionStore {
+  /** Removes up to `limit` executions that ended before a time; returns how many. */
+  removeExecutions(endedBeforeMs: number, limit: number): Promise<number>;
+  /** Removes up to `limit` deleted and failed sandboxes that were created before a time and have no executions left; returns how many. */
+  removeSandboxes(createdBeforeMs: number, limit: number): Promise<number>;
 }

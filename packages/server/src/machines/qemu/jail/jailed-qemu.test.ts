@@ -6,14 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findProgram } from '../../host/run-program.ts';
 import { QmpClient } from '../qmp/client.ts';
-import { connectUnix } from '../unix-socket.ts';
-import { Cgroups } from './cgroup/cgroups.ts';
-import { detectCgroups } from './cgroup/layout.ts';
-import { machineLimits } from './cgroup/limits.ts';
-import { findProgram } from './program-path.ts';
-import { qemuBinds } from './qemu-binds.ts';
-import { jailSpec } from './spec.ts';
+import { connectUnix } from '../sockets.ts';
+import { detectCgroups } from './cgroup-layout.ts';
+import { machineLimits } from './cgroup-limits.ts';
+import { Cgroups } from './cgroups.ts';
+import { jailSpec, qemuBinds } from './spec.ts';
 import { type UidLease, UidLeases } from './uid-leases.ts';
 
 const arch = process.arch === 'x64' ? 'x64' : 'arm64';
@@ -33,7 +32,7 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
   let qmp: QmpClient;
 
   const proc = (name: string): Promise<string> => readFile(`/proc/${qemu.pid}/${name}`, 'utf8');
-  /** Lets QEMU itself open a file of the host. */
+  /** Makes QEMU open a file of the host. */
   const openInQemu = (filename: string, readOnly: boolean): Promise<unknown> =>
     qmp.execute('blockdev-add', {
       driver: 'file',
@@ -51,13 +50,13 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
       cwd: jailSource,
       env: { ...process.env, CGO_ENABLED: '0' },
     });
-    leases = new UidLeases({ folder: join(base, 'uids'), firstUid: 2_100_000, slots: 8 });
-    lease = leases.acquire(own);
+    leases = new UidLeases(base, { databasePath: join(base, 'uids.db'), firstUid: 2_100_000, slots: 8 });
+    lease = leases.acquire();
     cgroups = new Cgroups(await detectCgroups(), `test-jail-${process.pid}`);
     for (const folder of ['own', 'other', 'template']) {
       await mkdir(join(base, folder));
       await writeFile(join(base, folder, 'disk'), 'x'.repeat(4096));
-      // Whatever the rights of a file are, only what is bound is there, and only what is bound for writing is written.
+      // Regardless of a file's permissions, only bound files are visible and only writable binds can be written.
       await chmod(join(base, folder, 'disk'), 0o666);
     }
     await chown(join(own, 'disk'), lease.uid, lease.gid);
@@ -95,10 +94,11 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
     if (qemu?.kill('SIGKILL')) await ended;
     await cgroups?.remove('one');
     await cgroups?.removeEmptyParents();
+    leases?.[Symbol.dispose]();
     if (base) await rm(base, { recursive: true });
   });
 
-  it('is nobody, with no right and none to be had', async () => {
+  it('runs under its own uid without any privileges', async () => {
     const status = Object.fromEntries((await proc('status')).split('\n').map((line) => line.split(/:\s+/, 2)));
     const none = '0000000000000000';
     const ids = Array.from({ length: 4 }, () => lease.uid).join('\t');
@@ -117,7 +117,7 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
     expect(await cgroups.list()).toEqual(['one']);
   });
 
-  it('has a root with nothing but its files', async () => {
+  it('sees only its own files', async () => {
     const root = `/proc/${qemu.pid}/root`;
     const [top, ...folders] = base.split('/').slice(1);
     const links = ['bin', 'lib', 'lib32', 'lib64', 'libx32', 'sbin'].filter((name) => existsSync(`/${name}`));
@@ -132,7 +132,7 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
     expect(mounts.map((line) => line.split(' ')[1])).toEqual([own]);
   });
 
-  it('opens its own disk, and neither another machine’s nor a template for writing', async () => {
+  it('can write to its own disk, but neither to another machine’s nor to a template', async () => {
     await openInQemu(join(own, 'disk'), false);
     await qmp.execute('blockdev-del', { 'node-name': 'tried' });
     await openInQemu(join(base, 'template/disk'), true);
@@ -142,19 +142,18 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
     await expect(openInQemu('/etc/passwd', true)).rejects.toThrow('No such file or directory');
   });
 
-  it('has no network but its own loopback, and no other file open', async () => {
+  it('has only a loopback interface and no other open files', async () => {
     expect((await proc('net/dev')).match(/:/g)).toHaveLength(1);
     const targets = await readdir(`/proc/${qemu.pid}/fd`);
     expect(targets.length).toBeLessThan(32);
   });
 
-  it('leaves nothing when it is gone', async () => {
+  it('leaves nothing behind', async () => {
     qemu.kill('SIGKILL');
     expect(await ended).toEqual([null, 'SIGKILL']);
     await cgroups.remove('one');
-    await leases.release(lease);
+    leases.release(lease);
     expect(await cgroups.list()).toEqual([]);
-    expect(await readdir(join(base, 'uids'))).toEqual([]);
     expect(await readFile('/proc/self/mounts', 'utf8')).not.toContain(base);
   });
 });

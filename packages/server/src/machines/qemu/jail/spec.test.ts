@@ -1,36 +1,37 @@
 import { expect, it } from 'vitest';
-import { qemuBinds } from './qemu-binds.ts';
-import { type JailPlan, jailSpec } from './spec.ts';
+import { type JailPlan, jailSpec, qemuBinds } from './spec.ts';
 
-const plan = (arch: 'arm64' | 'x64', program: string): JailPlan => ({
-  uid: 2_000_007,
-  gid: 2_000_007,
-  cgroupProcs: ['/sys/fs/cgroup/mayfly/main/one/cgroup.procs'],
-  networkNamespace: '/run/netns/mayfly7',
-  listen: [{ path: '/machines/one/qmp', fd: 3 }],
-  binds: qemuBinds({
-    arch,
-    program,
+function plan(arch: 'arm64' | 'x64', program: string): JailPlan {
+  return {
+    uid: 2_000_007,
+    gid: 2_000_007,
+    cgroupProcs: ['/sys/fs/cgroup/mayfly/main/one/cgroup.procs'],
+    networkNamespace: '/run/netns/mayfly7',
+    listen: [{ path: '/machines/one/qmp', fd: 3 }],
+    binds: qemuBinds({
+      arch,
+      program,
+      preloadPath: arch === 'arm64' ? '/cache/shim.so' : undefined,
+      readOnly: ['/templates/ram', '/templates/state', '/images/disk.raw'],
+      writable: ['/machines/one'],
+    }),
+    devices: { kvm: arch === 'x64', tun: true },
+    maxFileBytes: 1024,
     preloadPath: arch === 'arm64' ? '/cache/shim.so' : undefined,
-    readOnly: ['/templates/ram', '/templates/state', '/images/disk.raw'],
-    writable: ['/machines/one'],
-  }),
-  devices: { kvm: arch === 'x64', tun: true },
-  maxFileBytes: 1024,
-  preloadPath: arch === 'arm64' ? '/cache/shim.so' : undefined,
-  program,
-  argv: ['-name', 'one'],
-});
+    program,
+    argv: ['-name', 'one'],
+  };
+}
 
 it.each([
   ['arm64', '/usr/bin/qemu-system-aarch64'],
   ['x64', '/usr/bin/qemu-system-x86_64'],
-] as const)('is the known one on %s', async (arch, program) => {
+] as const)('matches the golden file on %s', async (arch, program) => {
   const text = `${JSON.stringify(jailSpec(plan(arch, program)), null, 2)}\n`;
   await expect(text).toMatchFileSnapshot(`./golden/${arch}.txt`);
 });
 
-it('has no network, no device and no file limit that nobody asked for', () => {
+it('has no network, device or file limit unless requested', () => {
   const { networkNamespace, listen, maxFileBytes, ...rest } = plan('arm64', '/qemu');
   const spec = jailSpec({ ...rest, devices: { kvm: false, tun: false } });
   expect([networkNamespace, listen, maxFileBytes]).not.toContain(undefined);
@@ -38,7 +39,7 @@ it('has no network, no device and no file limit that nobody asked for', () => {
   expect(spec.rlimits).toEqual({ core: 0, memlock: 0, nofile: 1024 });
 });
 
-it('binds a folder before what is bound inside it', () => {
+it('binds a folder before the paths inside it', () => {
   const binds = [
     { path: '/data/one/template', mode: 'ro' },
     { path: '/data', mode: 'ro' },

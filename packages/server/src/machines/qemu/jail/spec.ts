@@ -1,20 +1,22 @@
-/** One file or folder of the host that is seen in the jail at the same path. */
+import type { Arch } from '../engine.ts';
+
+/** A file or folder of the host that is visible in the jail at the same path. */
 export interface Bind {
   readonly path: string;
-  /** "exec" is read-only, and programs and libraries in it may be run; nothing is run from the other two. */
+  /** "exec" is read-only and lets programs and libraries run; from the other two nothing can be run. */
   readonly mode: 'ro' | 'rw' | 'exec';
-  /** May be missing on the host. */
+  /** Skipped when the host does not have it. */
   readonly optional?: boolean;
 }
 
-/** A unix socket that the jail makes, root's alone, and that the program gets as a listening descriptor. */
-export interface JailListener {
+/** A unix socket that the jail opens, accessible to root alone. The program inherits it as a listening descriptor. */
+interface JailListener {
   readonly path: string;
-  /** 3 to 63; QEMU is told it as `-chardev socket,fd=…,server=on,wait=off`. */
+  /** 3 to 63; QEMU uses it as `-chardev socket,fd=…,server=on,wait=off`. */
   readonly fd: number;
 }
 
-/** The document that host/jail takes as its one argument. */
+/** The JSON document that host/jail takes as its argument. */
 export interface JailSpec {
   readonly uid: number;
   readonly gid: number;
@@ -27,58 +29,92 @@ export interface JailSpec {
   readonly devices: readonly string[];
   /** Soft and hard limit in one. */
   readonly rlimits: Readonly<Record<string, number>>;
-  /** Inherited descriptors above 2 that stay open. */
-  readonly keepFds: readonly number[];
   readonly program: string;
   readonly argv: readonly string[];
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What differs between the jails of machines. */
+/** The properties in which the jails of machines differ. */
 export interface JailPlan {
   readonly uid: number;
   readonly gid: number;
   readonly cgroupProcs: readonly string[];
-  /** The path of the machine's network namespace; without one it has no network at all. */
+  /** The path of the machine's network namespace; without it the machine has no network. */
   readonly networkNamespace?: string;
   readonly listen?: readonly JailListener[];
   readonly binds: readonly Bind[];
   readonly devices: { readonly kvm: boolean; readonly tun: boolean };
-  /** Largest file that QEMU may write, in bytes; SIGXFSZ ends it beyond. */
+  /** The largest file that QEMU may write, in bytes. Beyond it, SIGXFSZ ends QEMU. */
   readonly maxFileBytes?: number;
-  /** Absolute; it is one of the binds. */
+  /** An absolute path; also one of the binds. */
   readonly program: string;
   /** Without the program itself. */
   readonly argv: readonly string[];
-  /** A library to load into the program; it is one of the binds. */
+  /** A library to preload into the program; also one of the binds. */
   readonly preloadPath?: string | undefined;
 }
 
-/** How many files QEMU may have open: sockets, disk layers and event descriptors are a few dozen. */
+/** QEMU needs a few dozen descriptors: sockets, disk layers and event descriptors. */
 const maxOpenFiles = 1024;
 
-/** The jail of one machine. Folders come before what is bound inside them. */
-export const jailSpec = (plan: JailPlan): JailSpec => ({
-  uid: plan.uid,
-  gid: plan.gid,
-  cgroupProcs: plan.cgroupProcs,
-  network: plan.networkNamespace ?? 'none',
-  listen: plan.listen ?? [],
-  binds: plan.binds.toSorted((a, b) => a.path.split('/').length - b.path.split('/').length),
-  devices: [
-    ...['null', 'zero', 'random', 'urandom'],
-    ...(plan.devices.kvm ? ['kvm'] : []),
-    ...(plan.devices.tun ? ['net/tun'] : []),
-  ],
-  rlimits: {
-    core: 0,
-    memlock: 0,
-    nofile: maxOpenFiles,
-    ...(plan.maxFileBytes === undefined ? {} : { fsize: plan.maxFileBytes }),
-  },
-  keepFds: [],
-  program: plan.program,
-  argv: plan.argv,
-  env: plan.preloadPath === undefined ? {} : { LD_PRELOAD: plan.preloadPath },
-});
+/** The jail of one machine. A folder is bound before anything inside it. */
+export function jailSpec(plan: JailPlan): JailSpec {
+  return {
+    uid: plan.uid,
+    gid: plan.gid,
+    cgroupProcs: plan.cgroupProcs,
+    network: plan.networkNamespace ?? 'none',
+    listen: plan.listen ?? [],
+    binds: plan.binds.toSorted((a, b) => a.path.split('/').length - b.path.split('/').length),
+    devices: [
+      ...['null', 'zero', 'random', 'urandom'],
+      ...(plan.devices.kvm ? ['kvm'] : []),
+      ...(plan.devices.tun ? ['net/tun'] : []),
+    ],
+    rlimits: {
+      core: 0,
+      memlock: 0,
+      nofile: maxOpenFiles,
+      ...(plan.maxFileBytes === undefined ? {} : { fsize: plan.maxFileBytes }),
+    },
+    program: plan.program,
+    argv: plan.argv,
+    env: plan.preloadPath === undefined ? {} : { LD_PRELOAD: plan.preloadPath },
+  };
+}
+
+/** The files that the QEMU of one machine needs. */
+export interface QemuFiles {
+  readonly arch: Arch;
+  /** The absolute path of QEMU. */
+  readonly program: string;
+  /** A library to preload into QEMU, if any. */
+  readonly preloadPath?: string | undefined;
+  /** Files of templates and images: RAM, device state, disk layers. */
+  readonly readOnly: readonly string[];
+  /** The machine's folder or single files. What QEMU may do with them depends on the permissions of its uid. */
+  readonly writable: readonly string[];
+}
+
+/** Shared libraries and the dynamic loader: Debian's folder for the architecture, and /usr/lib64 of other distributions. */
+const libraries: Readonly<Record<Arch, readonly string[]>> = {
+  arm64: ['/usr/lib/aarch64-linux-gnu', '/usr/lib/ld-linux-aarch64.so.1', '/usr/lib64'],
+  x64: ['/usr/lib/x86_64-linux-gnu', '/usr/lib64'],
+};
+
+/** QEMU's own data, the BIOS of x86 machines, and the option ROMs of network cards. */
+const firmware = ['/usr/share/qemu', '/usr/share/seabios', '/usr/lib/ipxe/qemu'];
+
+/** Everything of the host that the QEMU of one machine can see. */
+export function qemuBinds({ arch, program, preloadPath, readOnly, writable }: QemuFiles): Bind[] {
+  return [
+    { path: program, mode: 'exec' },
+    ...(preloadPath === undefined ? [] : [{ path: preloadPath, mode: 'exec' } as const]),
+    ...libraries[arch].map((path): Bind => ({ path, mode: 'exec', optional: true })),
+    { path: '/etc/ld.so.cache', mode: 'ro', optional: true },
+    ...firmware.map((path): Bind => ({ path, mode: 'ro', optional: true })),
+    ...readOnly.map((path): Bind => ({ path, mode: 'ro' })),
+    ...writable.map((path): Bind => ({ path, mode: 'rw' })),
+  ];
+}

@@ -1,106 +1,160 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
-import { isSameProcess, type ProcessIdentity, readProcessIdentity } from './process-identity.ts';
-import { createLease, readLease, removeLease } from './uid-lease-file.ts';
-import { uidsInUse } from './uids-in-use.ts';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { hostStateDir, slotCount } from '../network/plan/address-plan.ts';
+import { isSameProcess, type ProcessIdentity, processIdentity, readProcessIdentity, uidsInUse } from './proc.ts';
 
 /** A user and group id that no other machine on this host has. */
 export interface UidLease {
-  /** 0 and up; as unique on the host as the uid. */
+  /** Counts from 0; as unique on the host as the uid. */
   readonly slot: number;
   readonly uid: number;
   readonly gid: number;
+  /** Differs for every lease, also between leases of the same uid. */
   readonly token: string;
 }
 
 export interface UidRange {
-  /** Where the leases of the whole host are; gone when it restarts, like the machines. */
-  readonly folder: string;
+  /** The database with the leases of the whole host. */
+  readonly databasePath: string;
   readonly firstUid: number;
   readonly slots: number;
 }
 
-/** The same for every service on a host, whatever its data folder. */
-export const hostUidRange: UidRange = { folder: '/run/mayfly/uids', firstUid: 2_000_000, slots: 4096 };
+/** The range that all services of a host share, whatever their data folders. */
+export const hostUidRange: UidRange = {
+  databasePath: `${hostStateDir}/uid-leases.db`,
+  firstUid: 2_000_000,
+  slots: slotCount,
+};
 
-/** How long another process may take to remove a lease, in milliseconds. */
-const removeDeadlineMs = 1_000;
+/** Waits at most this long for a transaction of another service; one takes less than a millisecond. */
+const busyTimeoutMs = 5_000;
 
-/** The user ids of machines, one file each, shared by all services of a host. */
-export class UidLeases {
+/** Neither a killed process nor a power cut corrupts the file, and a commit does not wait for the disk: after a reboot no lease is valid. */
+const pragmas = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS lease (
+    uid INTEGER PRIMARY KEY,
+    token TEXT NOT NULL,
+    -- The data folder of the service that holds the lease.
+    data_folder TEXT NOT NULL,
+    -- The identity of that service's process, as JSON.
+    holder TEXT NOT NULL
+  ) STRICT`;
+
+/** The user ids of machines, leased from a database that all services of a host share. */
+export class UidLeases implements Disposable {
+  readonly #db: DatabaseSync;
+  readonly #dataDir: string;
   readonly #range: UidRange;
-  readonly #owner: ProcessIdentity;
+  readonly #holder: string;
+  /** Uids in the range that processes without a lease run under, such as machines of an earlier version. Never handed out. */
+  #unleasedInUse: Set<number> | undefined;
 
-  constructor(range: UidRange = hostUidRange) {
-    const owner = readProcessIdentity(process.pid);
-    if (!owner) throw new Error('/proc does not say which process this is');
+  constructor(dataDir: string, range: UidRange = hostUidRange) {
+    const holder = readProcessIdentity(process.pid);
+    if (!holder) throw new Error('/proc has no entry for this process');
+    this.#dataDir = dataDir;
     this.#range = range;
-    this.#owner = owner;
+    this.#holder = JSON.stringify(holder);
+    mkdirSync(dirname(range.databasePath), { recursive: true, mode: 0o700 });
+    this.#db = new DatabaseSync(range.databasePath, { timeout: busyTimeoutMs });
+    this.#db.exec(pragmas);
+    this.#transaction(() => this.#db.exec(schema));
   }
 
-  /** Takes the lowest free uid for the machine in a folder. Fails when all are taken. */
-  acquire(machineFolder: string): UidLease {
-    mkdirSync(this.#range.folder, { recursive: true, mode: 0o700 });
-    const taken = new Set(readdirSync(this.#range.folder));
-    for (let slot = 0; slot < this.#range.slots; slot += 1) {
-      const uid = this.#range.firstUid + slot;
-      if (taken.has(String(uid))) continue;
-      const content = createLease(this.#path(uid), { machineFolder, owner: this.#owner });
-      if (content) return this.#lease(uid, content.token);
-    }
-    throw new Error(`all ${this.#range.slots} user ids for machines are taken on this host`);
+  /** Leases the lowest free uid. Throws when none is free. */
+  acquire(): UidLease {
+    return this.#transaction(() => {
+      this.#unleasedInUse ??= this.#scanUnleased();
+      const uid = this.#lowestFree() ?? (this.#reclaim().length > 0 ? this.#lowestFree() : undefined);
+      if (uid === undefined) throw new Error(`All ${this.#range.slots} user ids for machines are taken on this host.`);
+      const token = randomUUID();
+      this.#insert(uid, token);
+      return { slot: uid - this.#range.firstUid, uid, gid: uid, token };
+    });
   }
 
-  /** The lease of the machine in a folder, whoever took it: for a service that adopts the machine. */
-  find(machineFolder: string): UidLease | undefined {
-    for (const uid of this.#uids()) {
-      const content = readLease(this.#path(uid));
-      if (content && content !== 'unfinished' && content.machineFolder === machineFolder) {
-        return this.#lease(uid, content.token);
-      }
+  /** Takes over the lease of a machine that an earlier service left running. Throws when the uid is leased to another machine. */
+  adopt({ uid, token }: UidLease): void {
+    this.#transaction(() => {
+      const current = this.#db.prepare('SELECT token FROM lease WHERE uid = ?').get(uid);
+      if (current && current.token !== token) throw new Error(`User id ${uid} is leased to another machine.`);
+      this.#db.prepare('DELETE FROM lease WHERE uid = ?').run(uid);
+      this.#insert(uid, token);
+    });
+    this.#unleasedInUse?.delete(uid);
+  }
+
+  /** Releases a uid once no process and no file of its machine is left. Releasing it twice is no error. */
+  release({ uid, token }: Pick<UidLease, 'uid' | 'token'>): void {
+    this.#transaction(() => {
+      this.#db.prepare('DELETE FROM lease WHERE uid = ? AND token = ?').run(uid, token);
+    });
+  }
+
+  /** Releases the uids whose holder is gone and under which no process runs. Returns them. */
+  reclaim(): number[] {
+    return this.#transaction(() => this.#reclaim());
+  }
+
+  #reclaim(): number[] {
+    const isAlive = new Map<string, boolean>();
+    const inUse = uidsInUse();
+    const free = this.#leases().filter(({ uid, holder }) => {
+      if (!isAlive.has(holder)) isAlive.set(holder, isSameProcess(parseHolder(holder)));
+      return !isAlive.get(holder) && !inUse.has(uid);
+    });
+    const remove = this.#db.prepare('DELETE FROM lease WHERE uid = ?');
+    for (const { uid } of free) remove.run(uid);
+    this.#unleasedInUse = this.#scanUnleased(inUse);
+    return free.map(({ uid }) => uid);
+  }
+
+  #insert(uid: number, token: string): void {
+    const insert = this.#db.prepare('INSERT INTO lease (uid, token, data_folder, holder) VALUES (?, ?, ?, ?)');
+    insert.run(uid, token, this.#dataDir, this.#holder);
+  }
+
+  #lowestFree(): number | undefined {
+    const taken = new Set(this.#leases().map(({ uid }) => uid));
+    for (let uid = this.#range.firstUid; uid < this.#range.firstUid + this.#range.slots; uid += 1) {
+      if (!taken.has(uid) && !this.#unleasedInUse?.has(uid)) return uid;
     }
     return undefined;
   }
 
-  /** Gives a uid back, once no process and no file of its machine is left. Giving it back twice is no error. */
-  async release({ uid, token }: Pick<UidLease, 'uid' | 'token'>): Promise<void> {
-    for (let waitedMs = 0; !removeLease(this.#path(uid), token); waitedMs += 1) {
-      if (waitedMs >= removeDeadlineMs) throw new Error(`the lease of uid ${uid} cannot be removed`);
-      await wait(1);
+  #scanUnleased(inUse = uidsInUse()): Set<number> {
+    const leased = new Set(this.#leases().map(({ uid }) => uid));
+    return new Set([...inUse].filter((uid) => !leased.has(uid)));
+  }
+
+  #leases(): { uid: number; holder: string }[] {
+    const rows = this.#db.prepare('SELECT uid, holder FROM lease').all();
+    return rows.map(({ uid, holder }) => ({ uid: Number(uid), holder: String(holder) }));
+  }
+
+  /** When the process is killed meanwhile, the next user of the database rolls the transaction back. */
+  #transaction<T>(work: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#db.exec('ROLLBACK');
+      throw error;
     }
   }
 
-  /** Frees the uids of machines that are gone: no folder, no process, and the service that took them has ended. Returns them. */
-  async reclaim(): Promise<number[]> {
-    const gone = this.#uids().flatMap((uid) => {
-      const content = readLease(this.#path(uid));
-      if (!content) return [];
-      if (content === 'unfinished') return [{ uid, token: 'unfinished' }];
-      const isGone = !existsSync(content.machineFolder) && !isSameProcess(content.owner);
-      return isGone ? [{ uid, token: content.token }] : [];
-    });
-    if (gone.length === 0) return [];
-    const inUse = uidsInUse();
-    const free = gone.filter(({ uid }) => !inUse.has(uid));
-    // One that cannot be removed stays taken; it must not keep the service from starting.
-    const results = await Promise.allSettled(free.map((lease) => this.release(lease)));
-    return free.flatMap(({ uid }, index) => (results[index]?.status === 'fulfilled' ? [uid] : []));
+  [Symbol.dispose](): void {
+    if (this.#db.isOpen) this.#db.close();
   }
+}
 
-  #path(uid: number): string {
-    return join(this.#range.folder, String(uid));
-  }
-
-  #lease(uid: number, token: string): UidLease {
-    return { slot: uid - this.#range.firstUid, uid, gid: uid, token };
-  }
-
-  #uids(): number[] {
-    if (!existsSync(this.#range.folder)) return [];
-    return readdirSync(this.#range.folder)
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .filter((uid) => uid >= this.#range.firstUid && uid < this.#range.firstUid + this.#range.slots);
-  }
+function parseHolder(holder: string): ProcessIdentity {
+  return processIdentity.parse(JSON.parse(holder));
 }

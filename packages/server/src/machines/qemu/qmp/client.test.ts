@@ -5,16 +5,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { QmpClient } from './client.ts';
-import { LineSplitter, maxLineBytes } from './line-splitter.ts';
-import { parseQmpMessage } from './message.ts';
+import { LineSplitter, maxLineBytes, parseQmpMessage } from './messages.ts';
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** A QMP client whose other end is the test. */
-const pair = async (): Promise<{ client: QmpClient; peer: Socket }> => {
+/** A QMP client and the socket of its peer, which the test controls. */
+async function pair(): Promise<{ client: QmpClient; peer: Socket }> {
   const folder = await mkdtemp(join(tmpdir(), 'qmp-'));
   const path = join(folder, 's');
   const server: Server = createServer();
@@ -26,24 +25,24 @@ const pair = async (): Promise<{ client: QmpClient; peer: Socket }> => {
   cleanups.push(() => void server.close());
   cleanups.push(() => void peer.destroy());
   return { client, peer };
-};
+}
 
-describe('a conversation with the monitor', () => {
-  it('answers each command with its own result, whatever the order', async () => {
+describe('a QMP client', () => {
+  it('matches results to commands in any order', async () => {
     const { client, peer } = await pair();
     const both = Promise.all([client.execute('a'), client.execute('b')]);
     peer.write('{"return": "for b", "id": 2}\n{"event": "STOP"}\n{"return": "for a", "id": 1}\n');
     expect(await both).toEqual(['for a', 'for b']);
   });
 
-  it('fails a command with what QEMU says of it', async () => {
+  it("fails a command with QEMU's error message", async () => {
     const { client, peer } = await pair();
     const answer = client.execute('cont');
     peer.write('{"id": 1, "error": {"class": "GenericError", "desc": "no such thing"}}\n');
     await expect(answer).rejects.toThrow('QEMU: no such thing');
   });
 
-  it('fails what is open, and everything after, when QEMU goes away', async () => {
+  it('fails open and later commands when QEMU closes the connection', async () => {
     const { client, peer } = await pair();
     const answer = client.execute('cont');
     peer.destroy();
@@ -51,7 +50,7 @@ describe('a conversation with the monitor', () => {
     await expect(client.execute('stop')).rejects.toThrow('closed its monitor');
   });
 
-  it('hangs up on a line without end', async () => {
+  it('closes the connection on an endless line', async () => {
     const { client, peer } = await pair();
     peer.on('error', () => {});
     peer.write(Buffer.alloc(maxLineBytes + 2, 'x'));
@@ -59,7 +58,7 @@ describe('a conversation with the monitor', () => {
   });
 });
 
-it('cuts lines the same way however the bytes arrive', () => {
+it('splits lines the same way however the bytes arrive', () => {
   fc.assert(
     fc.property(fc.array(fc.stringMatching(/^[^\n\r\s]{1,20}$/)), fc.array(fc.nat(7)), (lines, cuts) => {
       const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
@@ -76,7 +75,7 @@ it('cuts lines the same way however the bytes arrive', () => {
   );
 });
 
-it('reads anything as a message without an exception', () => {
+it('parses any line without throwing', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (line) => {
       expect(parseQmpMessage(line).kind).toBeTypeOf('string');

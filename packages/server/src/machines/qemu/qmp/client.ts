@@ -1,32 +1,35 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { LineSplitter } from './line-splitter.ts';
-import { parseQmpMessage, type QmpEvent, type QmpMessage } from './message.ts';
+import { withDeadline } from '../../../core/scheduling/deadline.ts';
+import { type MachineProcess, readLogTail } from '../machine-process.ts';
+import { connectUnix } from '../sockets.ts';
+import { LineSplitter, parseQmpMessage, type QmpEvent, type QmpMessage } from './messages.ts';
 
 interface Pending {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** How long QEMU may take to answer a command, in milliseconds. */
+/** How long QEMU may take to answer a command. */
 const answerDeadlineMs = 20_000;
 
-/** A conversation with one QEMU monitor. Commands fail, never hang, when QEMU does not answer or goes away. */
+/** How long a new QEMU may take to open its monitor. */
+const openDeadlineMs = 20_000;
+
+/** A connection to one QEMU monitor. Commands fail instead of hanging when QEMU does not answer or exits. */
 export class QmpClient {
+  /** Resolves when the connection is closed; never rejects. */
+  readonly closed: Promise<void>;
   readonly #socket: Socket;
   readonly #pending = new Map<number, Pending>();
   readonly #events = new EventEmitter<{ event: [QmpEvent] }>();
-  readonly #greeted: Promise<void>;
-  readonly closed: Promise<void>;
-  #greet: () => void = () => {};
+  readonly #greeting = Promise.withResolvers<void>();
   #nextId = 1;
-  #gone: Error | undefined;
+  #closedBy: Error | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
-    this.#greeted = new Promise((resolve) => {
-      this.#greet = resolve;
-    });
+    this.#greeting.promise.catch(() => {});
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {
         this.#fail(new Error('QEMU closed its monitor'));
@@ -37,7 +40,7 @@ export class QmpClient {
     socket.on('error', () => {});
     socket.on('data', (chunk: Buffer) => {
       try {
-        for (const line of lines.push(chunk)) this.#take(parseQmpMessage(line));
+        for (const line of lines.push(chunk)) this.#handle(parseQmpMessage(line));
       } catch (error) {
         socket.destroy(error instanceof Error ? error : new Error(String(error)));
       }
@@ -46,22 +49,24 @@ export class QmpClient {
 
   /** Waits for the greeting and leaves negotiation mode. */
   async negotiate(): Promise<void> {
-    await this.#withDeadline('greeting', this.#greeted);
+    await withDeadline("QEMU's greeting", answerDeadlineMs, this.#greeting.promise);
     await this.execute('qmp_capabilities');
   }
 
-  /** Sends one command and answers with what it returned. */
+  /** Sends one command and returns its result. */
   execute(command: string, args?: Record<string, unknown>): Promise<unknown> {
-    if (this.#gone) return Promise.reject(this.#gone);
+    if (this.#closedBy) return Promise.reject(this.#closedBy);
     const id = this.#nextId++;
     const answer = new Promise<unknown>((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
     });
     this.#socket.write(`${JSON.stringify({ execute: command, id, ...(args ? { arguments: args } : {}) })}\n`);
-    return this.#withDeadline(command, answer).finally(() => this.#pending.delete(id));
+    return withDeadline(`QEMU's answer to "${command}"`, answerDeadlineMs, answer).finally(() =>
+      this.#pending.delete(id),
+    );
   }
 
-  /** Calls back for every event until the returned function is called. */
+  /** Calls the listener for every event until the returned function is called. */
   onEvent(listener: (event: QmpEvent) => void): () => void {
     this.#events.on('event', listener);
     return () => this.#events.off('event', listener);
@@ -71,32 +76,40 @@ export class QmpClient {
     this.#socket.destroy();
   }
 
-  #take(message: QmpMessage): void {
-    if (message.kind === 'greeting') this.#greet();
+  #handle(message: QmpMessage): void {
+    if (message.kind === 'greeting') this.#greeting.resolve();
     else if (message.kind === 'event') this.#events.emit('event', message.event);
     else if (message.kind === 'success') this.#pending.get(message.id)?.resolve(message.value);
     else if (message.kind === 'failure') this.#pending.get(message.id)?.reject(new Error(`QEMU: ${message.message}`));
   }
 
   #fail(error: Error): void {
-    this.#gone ??= error;
+    this.#closedBy ??= error;
+    this.#greeting.reject(error);
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
   }
+}
 
-  async #withDeadline<T>(what: string, promise: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`QEMU did not answer "${what}" in time`)), answerDeadlineMs);
-    });
-    const gone = this.closed.then(() => {
-      throw this.#gone ?? new Error('QEMU closed its monitor');
-    });
-    gone.catch(() => {});
-    try {
-      return await Promise.race([promise, late, gone]);
-    } finally {
-      clearTimeout(timer);
-    }
+/** Connects to the monitor of a QEMU process that was just started. When QEMU exits instead, the error contains the end of its log. */
+export async function connectMonitor(process: MachineProcess, socketPath: string, logPath: string): Promise<QmpClient> {
+  const giveUp = new AbortController();
+  const exited = process.ended.then(() => undefined);
+  const connected = connectUnix(socketPath, giveUp.signal);
+  let socket: Socket | undefined;
+  try {
+    socket = await withDeadline('opening the monitor of QEMU', openDeadlineMs, Promise.race([connected, exited]));
+  } finally {
+    giveUp.abort();
+    if (!socket) connected.then((late) => late.destroy()).catch(() => {});
   }
+  if (!socket) throw new Error(`QEMU exited at once: ${(await readLogTail(logPath)) || 'its log is empty'}`);
+  const qmp = new QmpClient(socket);
+  try {
+    await qmp.negotiate();
+  } catch (error) {
+    qmp.close();
+    throw error;
+  }
+  return qmp;
 }

@@ -1,14 +1,14 @@
 import { it } from 'vitest';
 import { type FuzzTarget, fuzz, fuzzTimeoutMs } from '../../../../test/guest/fuzz.ts';
-import { LineSplitter, maxLineBytes } from './line-splitter.ts';
-import { parseQmpMessage } from './message.ts';
+import { LineSplitter, maxLineBytes, parseQmpMessage } from './messages.ts';
 
-const corpus = (name: string): string =>
-  new URL(`../../../../test/machines/qmp-corpus/${name}`, import.meta.url).pathname;
+function corpus(name: string): string {
+  return new URL(`../../../../test/machines/qmp-corpus/${name}`, import.meta.url).pathname;
+}
 
-/** The parsers of what a QEMU says that may have been taken over. */
+/** The parsers of input from QEMU, which a guest may have compromised. */
 const targets: Readonly<Record<string, FuzzTarget>> = {
-  /** Both together, as a monitor's client puts them. */
+  /** Splits and parses the input as QmpClient does. */
   monitor: {
     corpus: corpus('monitor'),
     parse: (pieces) => {
@@ -16,7 +16,7 @@ const targets: Readonly<Record<string, FuzzTarget>> = {
       const kinds: string[] = [];
       for (const piece of pieces) {
         for (const line of splitter.push(piece)) {
-          if (Buffer.byteLength(line) > 3 * maxLineBytes) throw new Error('a line longer than lines may be');
+          if (Buffer.byteLength(line) > 3 * maxLineBytes) throw new Error('a line is too long');
           const message = parseQmpMessage(line);
           const detail = message.kind === 'failure' ? message.message.length <= 1024 : 'id' in message;
           kinds.push(`${message.kind} ${detail}`);
@@ -27,6 +27,6 @@ const targets: Readonly<Record<string, FuzzTarget>> = {
   },
 };
 
-it.each(Object.entries(targets))('QMP %s holds out', { timeout: fuzzTimeoutMs }, async (name, target) => {
+it.each(Object.entries(targets))('QMP %s survives fuzzing', { timeout: fuzzTimeoutMs }, async (name, target) => {
   await fuzz(`qmp ${name}`, target);
 });

@@ -1,18 +1,22 @@
-import { chmod, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SizeName, sizes } from '@mayfly/contract';
 import type { AgentChannel } from '../../../core/ports/machine-driver.ts';
-import { openAgentChannel } from '../agent-channel.ts';
+import { runProgram } from '../../host/run-program.ts';
 import { buildArgv } from '../argv.ts';
-import { createEmptyLayer } from '../disk.ts';
-import type { QemuEngine } from '../host/engine.ts';
-import { machineLayout } from '../layout.ts';
-import { connectMonitor } from '../monitor.ts';
-import { readLogTail, StartedProcess } from '../process.ts';
+import type { QemuEngine } from '../engine.ts';
+import { type MachineLayout, machineLayout } from '../machine-folder.ts';
+import { readLogTail, StartedProcess } from '../machine-process.ts';
+import { connectMonitor } from '../qmp/client.ts';
 import { saveDeviceState } from '../qmp/migration.ts';
-import { manifestName, type TemplateManifest, templateFiles } from './manifest.ts';
+import { openAgentChannel } from '../sockets.ts';
+import { BootStalled, retryStalledBoot, watchForStall } from './boot-watch.ts';
+import { manifestName, type TemplateManifest, templateFiles } from './template.ts';
 
-/** Speaks to the agent of a machine that is booting: waits for it, runs what copies should find warm, and closes the channel. */
+/**
+ * Warms up a booting machine through its agent: waits for the agent, runs what copies should have in their page cache, and closes the
+ * channel. Throws BootStalled when the agent does not answer in time.
+ */
 export type WarmUp = (openChannel: (signal: AbortSignal) => Promise<AgentChannel>) => Promise<{
   readonly bootMs: number;
   readonly uptimeMs: number;
@@ -26,22 +30,89 @@ export interface TemplateRecipe {
   readonly initrdPath: string;
   readonly basePath: string;
   readonly warmUp: WarmUp;
+  /** Called before a boot that stalled is tried again, with the number of the attempt that failed. */
+  readonly onRetry?: (error: BootStalled, attempt: number) => void;
 }
 
-/** Where the programs of a host are. */
+/** The PATH by which `unshare` is found. */
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** How long QEMU may take to write the device state, in milliseconds. */
 const saveDeadlineMs = 60_000;
 
-/** Boots a machine once and saves it, stopped and idle, in an empty folder. The folder is whole only when this returns; flushing it to disk is the caller's. */
-export const buildTemplate = async (
+/**
+ * Boots a machine and saves it, stopped and idle, in an empty folder. The template is complete only when this returns; the caller flushes it
+ * to disk. No process is left running, whatever happens.
+ */
+export async function buildTemplate(
   recipe: TemplateRecipe,
   folder: string,
   signal?: AbortSignal,
-): Promise<TemplateManifest> => {
+): Promise<TemplateManifest> {
+  const boot = async () => {
+    signal?.throwIfAborted();
+    // RAM and disk must be empty when a boot starts again.
+    for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
+    return await bootAndSave(recipe, folder, signal);
+  };
+  const { bootMs, uptimeMs } = await retryStalledBoot(boot, recipe.onRetry ?? (() => {})).catch((error: unknown) =>
+    error instanceof BootStalled ? explainFailure(error, machineLayout(folder)) : Promise.reject(error),
+  );
+  const files = templateFiles(folder);
+  // Machines read them under their own user ids. Their jails show nothing else of the folder.
+  for (const path of [files.ramPath, files.statePath, files.diskPath]) await chmod(path, 0o444);
+  const manifest: TemplateManifest = {
+    size: recipe.size,
+    arch: recipe.engine.arch,
+    acceleration: recipe.engine.acceleration,
+    machineType: recipe.engine.machineType,
+    qemuVersion: recipe.engine.versionText,
+    kernelVersion: recipe.kernelVersion,
+    basePath: recipe.basePath,
+    createdAtMs: Date.now(),
+    bootMs,
+    savedAtUptimeMs: uptimeMs,
+  };
+  await writeFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
+  return manifest;
+}
+
+/** One attempt: boots the machine, warms it up and saves its state. */
+async function bootAndSave(
+  recipe: TemplateRecipe,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<Awaited<ReturnType<WarmUp>>> {
   const files = templateFiles(folder);
   const layout = machineLayout(folder);
+  const process = await startBoot(recipe, layout);
+  const abort = () => void process.kill();
+  signal?.addEventListener('abort', abort);
+  const over = new AbortController();
+  try {
+    const qmp = await connectMonitor(process, layout.sockets.qmp, layout.logPath);
+    const warmedUp = recipe.warmUp((openSignal) =>
+      openAgentChannel(layout.sockets, AbortSignal.any([openSignal, over.signal])),
+    );
+    const warmUp = await Promise.race([warmedUp, failureOf(process, layout, over.signal)]).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      if (error instanceof BootStalled) throw error;
+      return explainFailure(error, layout);
+    });
+    over.abort();
+    await qmp.execute('stop');
+    await saveDeviceState(qmp, files.statePath, saveDeadlineMs);
+    await qmp.execute('quit').catch(() => {});
+    await process.untilEnded();
+    return warmUp;
+  } finally {
+    over.abort();
+    signal?.removeEventListener('abort', abort);
+    await process.kill();
+  }
+}
+
+async function startBoot(recipe: TemplateRecipe, layout: MachineLayout): Promise<StartedProcess> {
+  const files = templateFiles(layout.folder);
   const { size: diskBytes } = await stat(recipe.basePath);
   await createEmptyLayer(files.diskPath, diskBytes);
   await createEmptyLayer(files.emptyLayerPath, diskBytes);
@@ -68,45 +139,29 @@ export const buildTemplate = async (
     },
   });
   const { binary, preloadPath } = recipe.engine;
-  // QEMU makes the tap itself, in a network namespace that goes with it: copies must find the same kind of network.
-  const process = await StartedProcess.start({
+  // QEMU creates the tap itself, in a network namespace that vanishes with it, because copies must have the same kind of network device.
+  return await StartedProcess.start({
     program: 'unshare',
     argv: ['--net', '--', binary, ...argv],
     env: { PATH: searchPath, ...(preloadPath ? { LD_PRELOAD: preloadPath } : {}) },
     logPath: layout.logPath,
   });
-  const abort = () => void process.kill();
-  signal?.addEventListener('abort', abort);
-  try {
-    const qmp = await connectMonitor(process, layout.sockets.qmp, layout.logPath);
-    const { bootMs, uptimeMs } = await recipe
-      .warmUp((signal) => openAgentChannel(layout.sockets, signal))
-      .catch(async (cause: unknown) => {
-        const said = await readLogTail(layout.consolePath);
-        throw new Error(`the template machine did not come up. Its console: ${said || '(empty)'}`, { cause });
-      });
-    await qmp.execute('stop');
-    await saveDeviceState(qmp, files.statePath, saveDeadlineMs);
-    await qmp.execute('quit').catch(() => {});
-    await process.untilEnded();
-    // Machines read them under user ids of their own, through a jail that shows nothing else.
-    for (const path of [files.ramPath, files.statePath, files.diskPath]) await chmod(path, 0o444);
-    const manifest: TemplateManifest = {
-      size: recipe.size,
-      arch: recipe.engine.arch,
-      acceleration: recipe.engine.acceleration,
-      machineType: recipe.engine.machineType,
-      qemuVersion: recipe.engine.versionText,
-      kernelVersion: recipe.kernelVersion,
-      basePath: recipe.basePath,
-      createdAtMs: Date.now(),
-      bootMs,
-      savedAtUptimeMs: uptimeMs,
-    };
-    await writeFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
-    return manifest;
-  } finally {
-    signal?.removeEventListener('abort', abort);
-    await process.kill();
-  }
-};
+}
+
+/** Creates an empty qcow2 layer of the size of the layer below. The layer below is given on QEMU's command line, not in the file. */
+async function createEmptyLayer(path: string, sizeBytes: number): Promise<void> {
+  const options = ['-q', '-f', 'qcow2', '-o', 'lazy_refcounts=on'];
+  await runProgram('qemu-img', ['create', ...options, path, String(sizeBytes)], { deadlineMs: 30_000 });
+}
+
+/** Rejects when the machine stalls or QEMU exits before the boot is over. Never resolves. */
+async function failureOf(process: StartedProcess, { logPath }: MachineLayout, over: AbortSignal): Promise<never> {
+  await Promise.race([process.ended, watchForStall(process.pid, over)]);
+  if (over.aborted) return await new Promise<never>(() => {});
+  throw new Error(`QEMU exited during the boot: ${(await readLogTail(logPath)) || 'its log is empty'}`);
+}
+
+async function explainFailure(cause: unknown, { consolePath }: MachineLayout): Promise<never> {
+  const console = await readLogTail(consolePath);
+  throw new Error(`The template machine did not boot. Its console: ${console || '(empty)'}`, { cause });
+}

@@ -1,94 +1,96 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../../../core/ports/log.ts';
+import type { Log } from '../../../../core/ports/runtime.ts';
+import type { HostProblem } from '../check-support.ts';
 import { type Cidr, cidr } from '../plan/ipv4.ts';
+import { type HostState, setUpHost, takeDownHost } from './host-setup.ts';
 import { takeLock, tryLock, withLock } from './lock-file.ts';
-import type { Problem } from './problem.ts';
-import { type HostState, setUpHost } from './set-up.ts';
-import { takeDownHost } from './take-down.ts';
 
-/** How often the host is looked at again: a firewall may have been reloaded, Docker started, an uplink replaced. */
-const mendEveryMs = 10_000;
+/** How often the host's set-up is checked: a firewall may be reloaded, Docker started, an uplink replaced. */
+const repairEveryMs = 10_000;
 
-/** This service's share in the host's set-up. Services on one host share the table, the range and the record. */
-export class HostNetwork {
-  /** Where link addresses come from. */
+/** This service's use of the host's network set-up, which all services of the host share. */
+export class HostNetwork implements AsyncDisposable {
+  /** The range of link addresses. */
   readonly range: Cidr;
   readonly #stateDir: string;
   readonly #log: Log;
-  readonly #leave: () => Promise<void>;
+  readonly #usersLock: Disposable;
   readonly #timer: NodeJS.Timeout;
-  #mending: Promise<unknown> = Promise.resolve();
-  #problems: readonly Problem[] = [];
+  #repairing: Promise<void> = Promise.resolve();
+  #knownProblems: readonly HostProblem[] = [];
 
-  private constructor(stateDir: string, log: Log, leave: () => Promise<void>, state: HostState) {
+  private constructor(stateDir: string, log: Log, usersLock: Disposable, state: HostState) {
     this.range = cidr(state.record.range);
     this.#stateDir = stateDir;
     this.#log = log;
-    this.#leave = leave;
-    this.#note(state.problems);
-    this.#timer = setInterval(() => {
-      this.mend().catch((error: unknown) => this.#log.error({ error }, 'network_mend_failed'));
-    }, mendEveryMs).unref();
+    this.#usersLock = usersLock;
+    this.#report(state.problems);
+    this.#timer = setInterval(() => void this.repair(), repairEveryMs).unref();
   }
 
-  /** Sets the host up, or joins the set-up that is there. */
+  /** Sets up the host, or joins the set-up of another service. */
   static async open(stateDir: string, log: Log): Promise<HostNetwork> {
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
-    const leave = await takeLock(usersLockPath(stateDir), 'shared');
+    const usersLock = await takeLock(usersLockPath(stateDir), 'shared');
     try {
-      return new HostNetwork(stateDir, log, leave, await setUp(stateDir));
+      return new HostNetwork(stateDir, log, usersLock, await setUp(stateDir));
     } catch (error) {
-      await leave();
+      usersLock[Symbol.dispose]();
       await takeDownUnusedHost(stateDir);
       throw error;
     }
   }
 
-  /** What keeps machines from the network, as of the last look. */
-  get problems(): readonly Problem[] {
-    return this.#problems;
+  /** Checks the host's set-up and restores what is missing. A failure is logged; never rejects. */
+  repair(): Promise<void> {
+    this.#repairing = this.#repairing
+      .then(async () => this.#report((await setUp(this.#stateDir)).problems))
+      .catch((err: unknown) => this.#log.error({ err }, 'network_repair_failed'));
+    return this.#repairing;
   }
 
-  /** Looks at the host and sets up what is missing. */
-  mend(): Promise<void> {
-    const mending = this.#mending.then(async () => this.#note((await setUp(this.#stateDir)).problems));
-    this.#mending = mending.catch(() => {});
-    return mending;
-  }
-
-  #note(problems: readonly Problem[]): void {
-    const known = new Set(this.#problems.map(({ what }) => what));
+  /** Logs each problem once, when it appears. */
+  #report(problems: readonly HostProblem[]): void {
+    const known = new Set(this.#knownProblems.map(({ what }) => what));
     for (const { what, remedy } of problems) {
       if (!known.has(what)) this.#log.warn({ what, remedy }, 'network_problem');
     }
-    this.#problems = problems;
+    this.#knownProblems = problems;
   }
 
-  /** Leaves the set-up; the last user takes it down when no machine's link is left. */
-  async close(): Promise<void> {
+  /** Leaves the set-up. The last service takes it down if no machine's link is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    await this.#mending;
-    await this.#leave();
+    await this.#repairing;
+    this.#usersLock[Symbol.dispose]();
     await takeDownUnusedHost(this.#stateDir);
   }
 }
 
-const usersLockPath = (stateDir: string): string => join(stateDir, 'network.users');
-const hostLockPath = (stateDir: string): string => join(stateDir, 'network.lock');
-const hostRecordPath = (stateDir: string): string => join(stateDir, 'network.json');
-
-const setUp = (stateDir: string): Promise<HostState> =>
-  withLock(hostLockPath(stateDir), () => setUpHost(hostRecordPath(stateDir)));
-
-/** Takes the host's set-up down when no service uses it and no machine's link is left. Returns whether it did. */
-export const takeDownUnusedHost = (stateDir: string): Promise<boolean> =>
-  withLock(hostLockPath(stateDir), async () => {
-    const leave = await tryLock(usersLockPath(stateDir));
-    if (!leave) return false;
-    try {
-      return await takeDownHost(hostRecordPath(stateDir));
-    } finally {
-      await leave();
-    }
+/** Takes the host's set-up down if there is one, no service uses it, and no machine's link is left. */
+export async function takeDownUnusedHost(stateDir: string): Promise<void> {
+  if (!existsSync(stateDir)) return;
+  await withLock(hostLockPath(stateDir), async () => {
+    using usersLock = tryLock(usersLockPath(stateDir), 'exclusive');
+    if (usersLock) await takeDownHost(hostRecordPath(stateDir));
   });
+}
+
+function setUp(stateDir: string): Promise<HostState> {
+  return withLock(hostLockPath(stateDir), () => setUpHost(hostRecordPath(stateDir)));
+}
+
+/** Every service holds this lock shared as long as it uses the host's network. */
+function usersLockPath(stateDir: string): string {
+  return join(stateDir, 'network.users');
+}
+
+function hostLockPath(stateDir: string): string {
+  return join(stateDir, 'network.lock');
+}
+
+function hostRecordPath(stateDir: string): string {
+  return join(stateDir, 'network.json');
+}

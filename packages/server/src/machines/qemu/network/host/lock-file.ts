@@ -1,47 +1,51 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 
-/** Gives a lock back. */
-export type Unlock = () => Promise<void>;
+export type LockMode = 'shared' | 'exclusive';
 
-/** Says when the lock is held, and then holds it until its input ends, which the service's death brings about too. */
-const holder = 'echo held; exec cat >/dev/null';
+const sqliteBusy = 5;
+const retryMs = 20;
+/** Longer than any set-up takes: its programs have deadlines of their own. */
+const waitDeadlineMs = 120_000;
 
-/** Has a small process take a lock; undefined when it ended without. */
-const flock = async (path: string, options: readonly string[]): Promise<Unlock | undefined> => {
-  const argv = [...options, path, 'sh', '-c', holder];
-  const child = spawn('flock', argv, { stdio: ['pipe', 'pipe', 'ignore'], detached: true });
-  const exited = new Promise<undefined>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', () => resolve(undefined));
-  });
-  exited.catch(() => {});
-  const held = once(createInterface(child.stdout), 'line').then(() => true);
-  held.catch(() => {});
-  if (!(await Promise.race([held, exited]))) return undefined;
-  return async () => {
-    child.stdin.end();
-    await exited;
-  };
-};
-
-/** Takes a lock on a file, waiting for it. Any number of `shared` locks go together. */
-export const takeLock = async (path: string, mode: 'shared' | 'exclusive'): Promise<Unlock> => {
-  const unlock = await flock(path, [`--${mode}`]);
-  if (!unlock) throw new Error(`could not lock ${path}`);
-  return unlock;
-};
-
-/** Takes a file's exclusive lock; undefined when somebody holds one. */
-export const tryLock = (path: string): Promise<Unlock | undefined> => flock(path, ['--exclusive', '--nonblock']);
-
-/** Does some work while holding a file's exclusive lock. */
-export const withLock = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
-  const unlock = await takeLock(path, 'exclusive');
+/**
+ * Takes the lock of a file, or returns undefined if it is taken. Shared locks exclude only exclusive ones. The lock holds
+ * between the processes of a host, and the kernel releases it when the process dies.
+ */
+export function tryLock(path: string, mode: LockMode): Disposable | undefined {
+  // SQLite keeps a kernel lock on the file while the transaction is open. Nothing is ever written to it.
+  const database = new DatabaseSync(path);
   try {
-    return await work();
-  } finally {
-    await unlock();
+    database.exec(mode === 'shared' ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined;
+    throw error;
   }
-};
+  return {
+    [Symbol.dispose]: () => {
+      if (database.isOpen) database.close();
+    },
+  };
+}
+
+/** Takes the lock of a file and waits for it if it is taken. */
+export async function takeLock(path: string, mode: LockMode): Promise<Disposable> {
+  const giveUpAtMs = performance.now() + waitDeadlineMs;
+  for (;;) {
+    const lock = tryLock(path, mode);
+    if (lock) return lock;
+    if (performance.now() > giveUpAtMs) {
+      throw new Error(
+        `Another Mayfly service has held the lock ${path} for ${waitDeadlineMs / 1000} seconds. Stop it, then try again.`,
+      );
+    }
+    await delay(retryMs);
+  }
+}
+
+/** Does work under a file's exclusive lock. */
+export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  using _lock = await takeLock(path, 'exclusive');
+  return await work();
+}

@@ -1,24 +1,26 @@
-import { type Cidr, formatAddress } from './ipv4.ts';
+import { type Cidr, cidr, formatAddress, formatCidr, overlaps } from './ipv4.ts';
+
+/** Where services keep the state that they share on one host, until it restarts. */
+export const hostStateDir = '/run/mayfly';
 
 /** Slots are numbered 0 to 4095 on one host. */
 export const slotCount = 4096;
 
-/** What every guest has; the same in all namespaces. */
+/** The address of every guest. It is the same in all namespaces. */
 export const guestAddress = '10.213.0.2';
 /** The gateway and DNS server of every guest. */
 export const gatewayAddress = '10.213.0.1';
-/** The length of the guest's network prefix. */
 export const guestPrefixLength = 30;
 
-/** The tap that QEMU opens. */
+/** The tap device that QEMU opens. */
 export const tapName = 'tap0';
 /** The namespace's end of the link to the host. */
 export const uplinkName = 'up0';
 
-/** The interface group of all our links on the host: "mf". Rules match it, so no other interface is ever meant. */
+/** The interface group of Mayfly's links on the host ("mf"). Rules match the group, so they never match other interfaces. */
 export const linkGroup = 0x6d66;
 
-/** Where named namespaces live. */
+/** Where `ip netns` mounts named namespaces. */
 export const netnsDir = '/run/netns';
 
 /** The names and link addresses of one slot. */
@@ -32,15 +34,18 @@ export interface SlotPlan {
   readonly machineAddress: string;
 }
 
-/** The namespace of a slot. */
-export const netnsNameOf = (slot: number): string => `mayfly-${slot}`;
+export function netnsNameOf(slot: number): string {
+  return `mayfly-${slot}`;
+}
 
-/** The host's end of a slot's link. */
-export const linkNameOf = (slot: number): string => `mf${slot}`;
+/** The name of the host's end of a slot's link. */
+export function linkNameOf(slot: number): string {
+  return `mf${slot}`;
+}
 
-/** The plan of a slot in the host's link range, which has a pair of addresses for each slot. */
-export const planSlot = (slot: number, range: Cidr): SlotPlan => {
-  if (!Number.isInteger(slot) || slot < 0 || slot >= slotCount) throw new Error(`not a slot: ${slot}`);
+/** Plans a slot in the host's link range, which has a pair of addresses for each slot. */
+export function planSlot(slot: number, range: Cidr): SlotPlan {
+  if (!Number.isInteger(slot) || slot < 0 || slot >= slotCount) throw new Error(`${slot} is not a slot number.`);
   const netnsName = netnsNameOf(slot);
   return {
     slot,
@@ -50,4 +55,24 @@ export const planSlot = (slot: number, range: Cidr): SlotPlan => {
     hostAddress: formatAddress(range.base + 2 * slot),
     machineAddress: formatAddress(range.base + 2 * slot + 1),
   };
-};
+}
+
+/** The ranges that link addresses can come from, in order of preference. Guests can reach none of them. */
+export const linkRangeCandidates: readonly Cidr[] = [
+  '198.19.192.0/19',
+  '10.214.192.0/19',
+  '100.127.192.0/19',
+  '172.31.192.0/19',
+  '192.168.192.0/19',
+].map(cidr);
+
+/** Chooses the first range that overlaps no route of the host. Default routes do not count. */
+export function chooseLinkRange(routedBlocks: readonly Cidr[]): Cidr {
+  const routed = routedBlocks.filter(({ prefixLength }) => prefixLength > 1);
+  const free = linkRangeCandidates.find((range) => !routed.some((block) => overlaps(range, block)));
+  if (!free) {
+    const ranges = linkRangeCandidates.map(formatCidr).join(', ');
+    throw new Error(`No address range is free for the links to machines. Remove the host's route to one of ${ranges}.`);
+  }
+  return free;
+}

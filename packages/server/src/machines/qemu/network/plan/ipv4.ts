@@ -1,3 +1,5 @@
+import ipaddr from 'ipaddr.js';
+
 /** A block of IPv4 addresses. */
 export interface Cidr {
   /** The first address as an unsigned 32-bit number. */
@@ -5,57 +7,50 @@ export interface Cidr {
   readonly prefixLength: number;
 }
 
-const addressPattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
+/** Formats an address in dotted decimal. */
+export function formatAddress(address: number): string {
+  return [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.');
+}
 
-const maskOf = (prefixLength: number): number => (prefixLength === 0 ? 0 : (-1 << (32 - prefixLength)) >>> 0);
+/** Parses "a.b.c.d/n" or a single address and clears the host bits. Returns undefined for any other text. */
+export function parseCidr(text: string): Cidr | undefined {
+  const block = text.includes('/') ? text : `${text}/32`;
+  if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(block)) return undefined;
+  const [, prefixLength] = ipaddr.IPv4.parseCIDR(block);
+  const { octets } = ipaddr.IPv4.networkAddressFromCIDR(block);
+  return { base: octets.reduce((sum, octet) => sum * 256 + octet, 0), prefixLength };
+}
 
-/** The number of a dotted address; undefined when it is not one. */
-export const parseAddress = (text: string): number | undefined => {
-  const parts = addressPattern.exec(text)?.slice(1).map(Number);
-  if (!parts || parts.some((part) => part > 255)) return undefined;
-  return parts.reduce((sum, part) => sum * 256 + part, 0);
-};
-
-/** The dotted form of an address. */
-export const formatAddress = (address: number): string =>
-  [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.');
-
-/** The block of "a.b.c.d/n" or of a single address; undefined when it is neither. Host bits are cleared. */
-export const parseCidr = (text: string): Cidr | undefined => {
-  const [addressText = '', lengthText = '32', ...rest] = text.split('/');
-  const address = parseAddress(addressText);
-  if (address === undefined || rest.length > 0 || !/^\d{1,2}$/.test(lengthText)) return undefined;
-  const prefixLength = Number(lengthText);
-  if (prefixLength > 32) return undefined;
-  return { base: (address & maskOf(prefixLength)) >>> 0, prefixLength };
-};
-
-/** The block that constants of this folder name. Fails on a typing error. */
-export const cidr = (text: string): Cidr => {
+/** Parses a block that must be valid, such as a constant. */
+export function cidr(text: string): Cidr {
   const parsed = parseCidr(text);
-  if (!parsed) throw new Error(`not a CIDR: ${text}`);
+  if (!parsed) throw new Error(`${JSON.stringify(text)} is not an IPv4 CIDR block.`);
   return parsed;
-};
+}
 
-/** The usual form of a block. */
-export const formatCidr = ({ base, prefixLength }: Cidr): string =>
-  prefixLength === 32 ? formatAddress(base) : `${formatAddress(base)}/${prefixLength}`;
+/** Formats a block as "a.b.c.d/n", or as an address when it holds only one. */
+export function formatCidr({ base, prefixLength }: Cidr): string {
+  return prefixLength === 32 ? formatAddress(base) : `${formatAddress(base)}/${prefixLength}`;
+}
 
-/** Whether all of `inner` lies in `outer`. */
-export const containsCidr = (outer: Cidr, inner: Cidr): boolean =>
-  inner.prefixLength >= outer.prefixLength && (inner.base & maskOf(outer.prefixLength)) >>> 0 === outer.base;
+/** Whether `outer` contains all of `inner`. */
+export function containsCidr(outer: Cidr, inner: Cidr): boolean {
+  const outerSize = 2 ** (32 - outer.prefixLength);
+  return inner.prefixLength >= outer.prefixLength && inner.base >= outer.base && inner.base < outer.base + outerSize;
+}
 
 /** Whether two blocks share an address. */
-export const overlaps = (a: Cidr, b: Cidr): boolean => containsCidr(a, b) || containsCidr(b, a);
+export function overlaps(a: Cidr, b: Cidr): boolean {
+  return containsCidr(a, b) || containsCidr(b, a);
+}
 
-/** The same addresses without blocks that lie in others, in order of address. */
-export const withoutNested = (blocks: readonly Cidr[]): Cidr[] =>
-  blocks
-    .filter(
-      (block, index) =>
-        !blocks.some(
-          (other, at) =>
-            at !== index && containsCidr(other, block) && (other.prefixLength < block.prefixLength || at < index),
-        ),
-    )
-    .sort((a, b) => a.base - b.base);
+/** Removes duplicates and blocks that lie in other blocks. Sorts the rest by address. */
+export function withoutNested(blocks: readonly Cidr[]): Cidr[] {
+  const sorted = blocks.toSorted((a, b) => a.base - b.base || a.prefixLength - b.prefixLength);
+  const kept: Cidr[] = [];
+  for (const block of sorted) {
+    const last = kept.at(-1);
+    if (!last || !containsCidr(last, block)) kept.push(block);
+  }
+  return kept;
+}

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { planSlot, slotCount } from './address-plan.ts';
+import { chooseLinkRange, linkRangeCandidates, planSlot, slotCount } from './address-plan.ts';
 import { cidr, containsCidr, formatCidr, parseCidr, withoutNested } from './ipv4.ts';
-import { chooseLinkRange, linkRangeCandidates } from './link-range.ts';
 import { isRefused } from './refused-ranges.ts';
-import { findUplinks, parseRoutes } from './routes.ts';
 
-describe('blocks of addresses', () => {
+describe('CIDR blocks', () => {
   test.each([
     ['1.2.3.4', '1.2.3.4'],
     ['1.2.3.4/24', '1.2.3.0/24'],
@@ -16,20 +14,20 @@ describe('blocks of addresses', () => {
   });
 
   test.each(['', '1.2.3', '1.2.3.256', '1.2.3.4/33', '1.2.3.4/', '1.2.3.4/1/1', '::1', 'a.b.c.d', '1.2.3.4/-1'])(
-    '%j is none',
+    '%j is not a block',
     (text) => {
       expect(parseCidr(text)).toBeUndefined();
     },
   );
 
-  test('nested and repeated blocks go', () => {
+  test('nested and duplicate blocks are removed', () => {
     const blocks = ['10.1.0.0/16', '9.9.9.9', '10.0.0.0/8', '9.9.9.9'].map(cidr);
     expect(withoutNested(blocks).map(formatCidr)).toEqual(['9.9.9.9', '10.0.0.0/8']);
   });
 });
 
 describe('link addresses', () => {
-  test('every slot has a pair of its own inside the range', () => {
+  test('every slot has its own pair of addresses in the range', () => {
     for (const range of linkRangeCandidates) {
       expect(isRefused(range)).toBe(true);
       const plans = Array.from({ length: slotCount }, (_, slot) => planSlot(slot, range));
@@ -39,31 +37,16 @@ describe('link addresses', () => {
     }
   });
 
-  test.each([-1, slotCount, 1.5, Number.NaN])('%s is no slot', (slot) => {
-    expect(() => planSlot(slot, cidr('198.19.192.0/19'))).toThrow('not a slot');
+  test.each([-1, slotCount, 1.5, Number.NaN])('%s is not a slot', (slot) => {
+    expect(() => planSlot(slot, cidr('198.19.192.0/19'))).toThrow('is not a slot number');
   });
 
-  test('a range moves on when a route touches it, and a default route touches none', () => {
-    const routes = (...destinations: string[]) =>
-      destinations.map((destination) => ({ destination: cidr(destination), devices: ['eth0'] }));
-    expect(formatCidr(chooseLinkRange(routes('0.0.0.0/0', '0.0.0.0/1')))).toBe('198.19.192.0/19');
-    expect(formatCidr(chooseLinkRange(routes('198.19.249.3/32')))).toBe('198.19.192.0/19');
-    expect(formatCidr(chooseLinkRange(routes('198.18.0.0/15')))).toBe('10.214.192.0/19');
-    expect(formatCidr(chooseLinkRange(routes('198.18.0.0/15', '10.0.0.0/8')))).toBe('100.127.192.0/19');
-    const all = routes(...linkRangeCandidates.map(formatCidr));
-    expect(() => chooseLinkRange(all)).toThrow('no address range is free');
+  test('the link range avoids the routes of the host, except default routes', () => {
+    const choose = (...routed: string[]): string => formatCidr(chooseLinkRange(routed.map(cidr)));
+    expect(choose('0.0.0.0/0', '0.0.0.0/1')).toBe('198.19.192.0/19');
+    expect(choose('198.19.249.3/32')).toBe('198.19.192.0/19');
+    expect(choose('198.18.0.0/15')).toBe('10.214.192.0/19');
+    expect(choose('198.18.0.0/15', '10.0.0.0/8')).toBe('100.127.192.0/19');
+    expect(() => chooseLinkRange(linkRangeCandidates)).toThrow('No address range is free');
   });
-});
-
-test('uplinks are the interfaces that lead to addresses a machine may reach', () => {
-  const routes = parseRoutes(
-    JSON.stringify([
-      { dst: 'default', gateway: '192.168.1.1', dev: 'eth0' },
-      { dst: '172.17.0.0/16', dev: 'docker0' },
-      { dst: '203.0.113.0/24', nexthops: [{ dev: 'eth1' }, { dev: 'eth2' }] },
-      { type: 'local', dst: '127.0.0.0/8', dev: 'lo' },
-      { type: 'broadcast', dst: '203.0.113.255', dev: 'eth3' },
-    ]),
-  );
-  expect(findUplinks(routes)).toEqual(['eth0', 'eth1', 'eth2']);
 });

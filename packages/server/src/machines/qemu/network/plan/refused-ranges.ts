@@ -1,6 +1,6 @@
 import { type Cidr, cidr, containsCidr } from './ipv4.ts';
 
-/** Where no machine may send to, whatever its policy: this network, private, shared, loopback, link-local, special and multicast. */
+/** Destinations that no policy can allow: "this network", private, shared, loopback, link-local, reserved and multicast. */
 export const refusedRanges: readonly Cidr[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -16,8 +16,10 @@ export const refusedRanges: readonly Cidr[] = [
   '240.0.0.0/4',
 ].map(cidr);
 
-/** TCP ports of mail servers: refused at once. */
+/** The TCP ports of mail servers. Connections to them are rejected immediately. */
 export const refusedTcpPorts: readonly number[] = [25, 465, 587];
 
 /** Whether all of a block is refused. */
-export const isRefused = (block: Cidr): boolean => refusedRanges.some((range) => containsCidr(range, block));
+export function isRefused(block: Cidr): boolean {
+  return refusedRanges.some((range) => containsCidr(range, block));
+}

@@ -1,9 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { Log } from '../../../../core/ports/log.ts';
-import type { CompiledEgress } from '../egress/compile.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../../../../core/ports/runtime.ts';
+import { Backoff } from '../../../../core/scheduling/backoff.ts';
+import type { CompiledEgress } from '../egress-policy.ts';
 import { gatewayAddress } from '../plan/address-plan.ts';
 import { egressRuleset } from '../rules/egress-ruleset.ts';
-import { ResolverGone, ResolverProcess } from './process.ts';
+import { ResolverExited, ResolverProcess } from './resolver-process.ts';
 
 export interface ResolverOptions {
   readonly helperPath: string;
@@ -11,34 +12,21 @@ export interface ResolverOptions {
   readonly log: Log;
 }
 
-interface Served {
+interface ServedSlot {
   readonly netnsPath: string;
   readonly egress: CompiledEgress;
 }
 
-/** How long to wait before the helper is started again after it died young, in milliseconds; doubles up to the longest. */
-const shortestPauseMs = 50;
-const longestPauseMs = 5_000;
-/** A helper that lived this long did not die young, in milliseconds. */
-const longLifeMs = 10_000;
+/** A helper that ran for this long is restarted with the shortest pause. */
+const stableAfterMs = 10_000;
 
-const add = (process: ResolverProcess, slot: number, { netnsPath, egress }: Served): Promise<void> =>
-  process.ask({
-    op: 'add',
-    slot,
-    netns: netnsPath,
-    listen: `${gatewayAddress}:53`,
-    mode: egress.mode,
-    names: egress.names,
-  });
-
-/** Name lookups for all machines of a service. The helper that does the work is started again when it dies, and told all again. */
-export class Resolver {
+/** Answers the name lookups of all machines of a service. Restarts its helper process when that exits, with all slots it served. */
+export class Resolver implements AsyncDisposable {
   readonly #options: ResolverOptions;
-  readonly #served = new Map<number, Served>();
+  readonly #served = new Map<number, ServedSlot>();
   readonly #closing = new AbortController();
+  readonly #backoff = new Backoff({ firstMs: 50, longestMs: 5_000 });
   #current: Promise<ResolverProcess>;
-  #pauseMs = shortestPauseMs;
 
   constructor(options: ResolverOptions) {
     this.#options = options;
@@ -47,70 +35,74 @@ export class Resolver {
   }
 
   async #start(): Promise<ResolverProcess> {
+    const { helperPath, resolvConfPath, log } = this.#options;
     const startedAtMs = performance.now();
-    const process = new ResolverProcess(this.#options.helperPath, this.#options.resolvConfPath);
-    void process.ended.then((lastWords) => {
+    const process = new ResolverProcess(helperPath, resolvConfPath);
+    void process.exited.then((lastOutput) => {
       if (this.#closing.signal.aborted) return;
-      this.#options.log.error({ lastWords }, 'resolver_died');
-      const livedMs = performance.now() - startedAtMs;
-      this.#pauseMs = livedMs > longLifeMs ? shortestPauseMs : Math.min(longestPauseMs, this.#pauseMs * 2);
-      this.#current = wait(this.#pauseMs, undefined, { signal: this.#closing.signal }).then(() => this.#start());
+      log.error({ last_output: lastOutput }, 'resolver_exited');
+      if (performance.now() - startedAtMs > stableAfterMs) this.#backoff.reset();
+      this.#current = delay(this.#backoff.nextMs(), undefined, { signal: this.#closing.signal }).then(() =>
+        this.#start(),
+      );
       this.#current.catch(() => {});
     });
-    for (const [slot, served] of this.#served) {
-      await add(process, slot, served).catch((error: unknown) => {
-        if (error instanceof ResolverGone) throw error;
-        this.#options.log.error({ slot, error }, 'resolver_add_failed');
-      });
-    }
+    await Promise.all(
+      [...this.#served].map(([slot, served]) =>
+        addSlot(process, slot, served).catch((err: unknown) => {
+          if (err instanceof ResolverExited) throw err;
+          log.error({ slot, err }, 'resolver_add_failed');
+        }),
+      ),
+    );
     return process;
   }
 
-  /** Does something with the helper, and once more with the next one when it dies meanwhile. */
+  /** Retries once with the next helper if the current one exits meanwhile. */
   async #withHelper(work: (process: ResolverProcess) => Promise<void>): Promise<void> {
     try {
       await work(await this.#current);
     } catch (error) {
-      if (!(error instanceof ResolverGone) || this.#closing.signal.aborted) throw error;
+      if (!(error instanceof ResolverExited) || this.#closing.signal.aborted) throw error;
       await work(await this.#current);
     }
   }
 
-  /** The helper's process id. */
-  async pid(): Promise<number | undefined> {
-    return (await this.#current).pid;
-  }
-
-  /** Answers lookups in a namespace from now on. Its rules stay as they are. */
+  /** Starts to answer lookups in a namespace. Does not change its rules. */
   async serve(slot: number, netnsPath: string, egress: CompiledEgress): Promise<void> {
     const served = { netnsPath, egress };
-    await this.#withHelper((process) => add(process, slot, served));
+    await this.#withHelper((process) => addSlot(process, slot, served));
     this.#served.set(slot, served);
   }
 
-  /** Changes what a machine may look up and where it may connect to, as one. When it fails, the old policy holds. */
+  /** Changes the names a machine may look up and the addresses it may connect to, atomically. When it fails, the old policy stays in force. */
   async setEgress(slot: number, egress: CompiledEgress): Promise<void> {
     const served = this.#served.get(slot);
-    if (!served) throw new Error(`slot ${slot} has no resolver`);
+    if (!served) throw new Error(`The resolver does not serve slot ${slot}.`);
     const { mode, names } = egress;
     const transaction = egressRuleset(egress);
-    await this.#withHelper((process) => process.ask({ op: 'policy', slot, mode, names, transaction }));
+    await this.#withHelper((process) => process.request({ op: 'policy', slot, mode, names, transaction }));
     this.#served.set(slot, { ...served, egress });
   }
 
-  /** Stops answering in a namespace, so that nothing of the helper keeps it alive. */
+  /** Stops serving a namespace and closes the helper's sockets in it, so that they do not keep it alive. */
   async forget(slot: number): Promise<void> {
     this.#served.delete(slot);
     if (this.#closing.signal.aborted) return;
-    await this.#withHelper((process) => process.ask({ op: 'remove', slot })).catch((error: unknown) => {
-      if (!(error instanceof ResolverGone)) throw error;
+    await this.#withHelper((process) => process.request({ op: 'remove', slot })).catch((error: unknown) => {
+      if (!(error instanceof ResolverExited)) throw error;
     });
   }
 
-  /** Ends the helper. Machines that live on have no name lookup until the next service adopts them. */
-  async close(): Promise<void> {
+  /** Stops the helper. Machines that keep running cannot look names up until another service adopts them. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     const process = await this.#current.catch(() => undefined);
-    await process?.end();
+    await process?.[Symbol.asyncDispose]();
   }
+}
+
+function addSlot(process: ResolverProcess, slot: number, { netnsPath, egress }: ServedSlot): Promise<void> {
+  const { mode, names } = egress;
+  return process.request({ op: 'add', slot, netns: netnsPath, listen: `${gatewayAddress}:53`, mode, names });
 }

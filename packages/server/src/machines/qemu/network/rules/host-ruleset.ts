@@ -2,26 +2,22 @@ import { linkGroup } from '../plan/address-plan.ts';
 import { type Cidr, formatCidr } from '../plan/ipv4.ts';
 import { refusedRanges } from '../plan/refused-ranges.ts';
 
-/** What the host's table depends on. */
+/** The inputs of the host's table. */
 export interface HostRules {
+  /** The range of link addresses. */
   readonly range: Cidr;
-  /** Interfaces on which forwarding is on for machines alone: nothing else may pass from them. */
+  /** Interfaces on which Mayfly switched forwarding on. Only the packets of machines may be forwarded from them. */
   readonly guardedUplinks: readonly string[];
 }
 
-/** How long a closed connection keeps its place in the host's connection table, so that one machine cannot fill it with them. */
+/** How long a closed connection stays in the host's connection table. Short, so that one machine cannot fill it. */
 const closedForSeconds = 10;
 
-/** Quotes an interface name for nft. */
-const quoted = (name: string): string => `"${name}"`;
-
-const guard = ({ guardedUplinks }: HostRules): string =>
-  guardedUplinks.length === 0
-    ? ''
-    : `\n    iifname { ${guardedUplinks.map(quoted).join(', ')} } oifgroup != ${linkGroup} drop`;
-
-/** The whole of the host's table, replacing an older one in one transaction. Only packets of our links are ever touched. */
-export const hostRuleset = (rules: HostRules): string => `\
+/** The host's nftables table. Replaces an older one in one transaction and affects only the packets of Mayfly's links. */
+export function hostRuleset({ range, guardedUplinks }: HostRules): string {
+  const uplinks = guardedUplinks.map((name) => `"${name}"`).join(', ');
+  const guard = uplinks && `\n    iifname { ${uplinks} } oifgroup != ${linkGroup} drop`;
+  return `\
 add table inet mayfly
 delete table inet mayfly
 table inet mayfly {
@@ -39,7 +35,7 @@ table inet mayfly {
   }
   chain from_machine {
     meta nfproto != ipv4 drop
-    ip saddr != ${formatCidr(rules.range)} drop
+    ip saddr != ${formatCidr(range)} drop
     fib daddr type unicast accept
     meta l4proto tcp reject with tcp reset
     reject with icmp type admin-prohibited
@@ -54,14 +50,15 @@ table inet mayfly {
     iifgroup ${linkGroup} tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu
     iifgroup ${linkGroup} ct state new meta l4proto tcp ct timeout set "closed_connections"
     oifgroup ${linkGroup} ct state established,related accept
-    oifgroup ${linkGroup} drop${guard(rules)}
+    oifgroup ${linkGroup} drop${guard}
   }
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;
-    ip saddr ${formatCidr(rules.range)} oifgroup != ${linkGroup} masquerade
+    ip saddr ${formatCidr(range)} oifgroup != ${linkGroup} masquerade
   }
 }
 `;
+}
 
-/** Takes the host's table away. */
-export const noHostRuleset = 'add table inet mayfly\ndelete table inet mayfly\n';
+/** Removes the host's table, if there is one. */
+export const removeHostRuleset = 'add table inet mayfly\ndelete table inet mayfly\n';

@@ -1,16 +1,35 @@
 import { gatewayAddress, guestAddress, tapName, uplinkName } from '../plan/address-plan.ts';
-import type { Ceilings } from '../plan/ceilings.ts';
 import { formatCidr } from '../plan/ipv4.ts';
 import { refusedRanges, refusedTcpPorts } from '../plan/refused-ranges.ts';
 
-/** How many addresses the names of an allow-list can open at a time. */
+/** What one machine may use of the network, so that it cannot starve the others. */
+export interface NetworkLimits {
+  /** In each direction. */
+  readonly bandwidthBitsPerSecond: number;
+  /** Concurrent connections. */
+  readonly connections: number;
+  /** Also the largest burst. */
+  readonly newConnectionsPerSecond: number;
+  /** In each direction. */
+  readonly packetsPerSecond: number;
+}
+
+export const defaultNetworkLimits: NetworkLimits = {
+  bandwidthBitsPerSecond: 200_000_000,
+  connections: 4096,
+  newConnectionsPerSecond: 512,
+  packetsPerSecond: 50_000,
+};
+
+/** The most addresses that the names of an allow-list can open at a time. */
 const maxResolvedAddresses = 4096;
 
 /**
- * The rules of a machine's namespace, without a policy: chains `egress` and `lookup` are empty until egress-ruleset.ts fills them,
- * and nothing passes an empty `lookup`.
+ * The nftables rules of a machine's namespace, without its egress policy. The chains `egress` and `lookup` are empty until
+ * egressRuleset fills them. An empty `lookup` lets no query through.
  */
-export const machineRuleset = ({ connections, newConnectionsPerSecond, packetsPerSecond }: Ceilings): string => `\
+export function machineRuleset({ connections, newConnectionsPerSecond, packetsPerSecond }: NetworkLimits): string {
+  return `\
 table netdev mayfly {
   chain guest {
     type filter hook ingress device "${tapName}" priority 0; policy drop;
@@ -82,3 +101,4 @@ table inet mayfly {
   }
 }
 `;
+}

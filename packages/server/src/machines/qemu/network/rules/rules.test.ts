@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { compileEgress } from '../egress/compile.ts';
+import { compileEgress } from '../egress-policy.ts';
 import { planSlot } from '../plan/address-plan.ts';
-import { defaultCeilings } from '../plan/ceilings.ts';
 import { cidr } from '../plan/ipv4.ts';
 import { egressRuleset } from './egress-ruleset.ts';
 import { hostRuleset } from './host-ruleset.ts';
-import { machineRuleset } from './machine-ruleset.ts';
-import { makeScript, removeScript } from './make-script.ts';
+import { defaultNetworkLimits, machineRuleset } from './machine-ruleset.ts';
+import { createNamespaceScript, removeNamespaceScript } from './namespace-scripts.ts';
 
 const range = cidr('198.19.192.0/19');
 const golden = (name: string): string => `../golden/${name}`;
 
-describe('rules', () => {
+describe('nftables rules and scripts', () => {
   test('of a machine', async () => {
-    await expect(machineRuleset(defaultCeilings)).toMatchFileSnapshot(golden('machine.nft'));
+    await expect(machineRuleset(defaultNetworkLimits)).toMatchFileSnapshot(golden('machine.nft'));
   });
 
   test.each([
@@ -31,9 +30,9 @@ describe('rules', () => {
     expect(hostRuleset({ range, guardedUplinks: [] })).not.toContain('iifname');
   });
 
-  test('scripts of a slot', async () => {
-    const script = makeScript(planSlot(7, range), 70007, defaultCeilings, ['RULES\n']);
+  test('scripts of a namespace', async () => {
+    const script = createNamespaceScript(planSlot(7, range), 70007, defaultNetworkLimits, ['RULES\n']);
     await expect(script).toMatchFileSnapshot(golden('make.sh'));
-    await expect(removeScript('mayfly-7', 'mf7')).toMatchFileSnapshot(golden('remove.sh'));
+    await expect(removeNamespaceScript('mayfly-7', 'mf7')).toMatchFileSnapshot(golden('remove.sh'));
   });
 });

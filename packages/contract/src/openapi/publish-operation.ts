@@ -1,0 +1,107 @@
+import { requestIdPattern } from '../fields.ts';
+import type { Operation } from '../operations/operation.ts';
+import { exampleOf, type SchemaPublisher } from './publish-schema.ts';
+import { commonHeaders, type ErrorResponses, locationHeaders } from './responses.ts';
+import type {
+  JsonContent,
+  JsonSchema,
+  OperationObject,
+  ParameterObject,
+  Reference,
+  RequestBodyObject,
+  ResponseObject,
+} from './types.ts';
+
+/** Describes one operation. Its schemas and errors are added to the components. */
+export function publishOperation(
+  operation: Operation,
+  publisher: SchemaPublisher,
+  errors: ErrorResponses,
+): OperationObject {
+  const { id, tag, summary, description, body } = operation;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    parameters: parametersOf(operation, publisher),
+    ...(body !== undefined && { requestBody: requestBodyOf(id, body, publisher) }),
+    responses: { ...responsesOf(operation, publisher), ...errors.of(operation) },
+  };
+}
+
+function requestBodyOf(
+  id: string,
+  body: NonNullable<Operation['body']>,
+  publisher: SchemaPublisher,
+): RequestBodyObject {
+  const name = `${id.charAt(0).toUpperCase()}${id.slice(1)}Request`;
+  publisher.components[name] = publisher.request(body);
+  return {
+    required: !body.safeParse(undefined).success,
+    content: content({ $ref: `#/components/schemas/${name}` }, publisher),
+  };
+}
+
+function responsesOf(operation: Operation, publisher: SchemaPublisher): Record<string, ResponseObject> {
+  const { responses, outcomes, location } = operation;
+  const published = Object.entries(responses).map(([status, schema]) => {
+    const located = status === '201' && location !== undefined;
+    const response: ResponseObject = {
+      description: outcomes[Number(status)] ?? '',
+      headers: { ...commonHeaders, ...(located && locationHeaders(location)) },
+      content: content(publisher.response(schema), publisher),
+    };
+    return [status, response];
+  });
+  return Object.fromEntries(published);
+}
+
+function content(schema: JsonSchema, { components }: SchemaPublisher): JsonContent {
+  return { 'application/json': { schema, example: exampleOf(schema, components) } };
+}
+
+/** Parameters of every operation, by component name. */
+export const parameterComponents: Readonly<Record<string, ParameterObject>> = {
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    description:
+      'An id for this request in the service logs: 1 to 128 visible ASCII characters. Otherwise the service generates one.',
+    schema: { type: 'string', pattern: requestIdPattern.source },
+    example: 'my-request-1',
+  },
+};
+
+const commonParameters: readonly Reference[] = [{ $ref: '#/components/parameters/RequestId' }];
+
+/** Path, query and header parameters, in this order. */
+function parametersOf(operation: Operation, publisher: SchemaPublisher): (ParameterObject | Reference)[] {
+  const { params, query, headers } = operation;
+  const places = [
+    ['path', params],
+    ['query', query],
+    ['header', headers],
+  ] as const;
+  const own = places.flatMap(([place, schema]) =>
+    schema === undefined ? [] : parametersIn(place, publisher.request(schema)),
+  );
+  return [...own, ...commonParameters];
+}
+
+function parametersIn(place: ParameterObject['in'], object: JsonSchema): ParameterObject[] {
+  return Object.entries(object.properties ?? {}).map(([name, { description, examples, ...schema }]) => ({
+    name: place === 'header' ? headerName(name) : name,
+    in: place,
+    required: place === 'path' || (object.required ?? []).includes(name),
+    ...(description !== undefined && { description }),
+    schema,
+    ...(examples !== undefined && { example: examples[0] as NonNullable<ParameterObject['example']> }),
+  }));
+}
+
+/** `idempotency-key` becomes `Idempotency-Key`. */
+function headerName(name: string): string {
+  return name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+}

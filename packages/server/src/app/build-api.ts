@@ -1,0 +1,51 @@
+import { defineOperations } from '@mayfly/contract';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Core } from '../core/context.ts';
+import type { Readings } from '../core/ports/metrics.ts';
+import { buildHttp } from '../http/app.ts';
+import type { HttpApp, Readiness } from '../http/http-app.ts';
+import type { PrometheusMetrics } from '../metrics/prometheus.ts';
+import type { Config } from './config.ts';
+import { apiUrl } from './listen.ts';
+import { type Previews, previewUrl } from './previews.ts';
+
+export interface ApiParts {
+  readonly config: Pick<Config, 'host' | 'port' | 'publicUrl' | 'previewDomain' | 'trustProxy' | 'metricsPublic'>;
+  readonly core: Core;
+  readonly metrics: PrometheusMetrics;
+  readonly previews: Pick<Previews, 'publicPort' | 'root'>;
+  readonly log: FastifyBaseLogger;
+  readonly readiness: () => Readiness;
+}
+
+/** Builds the HTTP API over the core and the running previews. Does not listen yet. */
+export function buildApi({ config, core, metrics, previews, log, readiness }: ApiParts): HttpApp {
+  const { previewDomain, trustProxy, metricsPublic } = config;
+  metrics.watch(readingsOf(core));
+  const app: HttpApp = buildHttp({
+    core,
+    log,
+    operations: defineOperations(core.limits),
+    trustProxy,
+    metricsPage: metrics,
+    metricsPublic,
+    previewUrl: (token) => previewUrl(previewDomain, previews.publicPort, token),
+    previewRoot: () => previews.root,
+    publicUrl: () => apiUrl(app, config),
+    readiness,
+  });
+  return app;
+}
+
+/** The gauges: values that are read when the metrics are requested. */
+function readingsOf({ store, pool, launcher, teardowns, previewTraffic }: Core): Readings {
+  return {
+    sandboxes: () => store.sandboxes.countByStatus(),
+    poolReady: (size) => pool.readyCount(size),
+    poolTarget: (size) => pool.target(size),
+    restoresInFlight: () => launcher.inFlight,
+    restoresWaiting: () => launcher.waiting,
+    teardownsWaiting: () => teardowns.waiting,
+    previewsOpen: () => previewTraffic.count,
+  };
+}

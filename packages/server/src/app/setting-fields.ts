@@ -1,0 +1,86 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { type SizeName, sizeNames } from '@mayfly/contract';
+import { z } from 'zod';
+
+/** An optional setting. An empty value counts as missing and gets the default. */
+export function setting<Value extends z.ZodType, const Default>(value: Value, defaultValue: Default) {
+  return z
+    .preprocess((given) => (given === '' ? undefined : given), value.optional())
+    .transform((given) => (given === undefined ? defaultValue : given));
+}
+
+export const localPath = z.string().transform((path) => resolve(path));
+
+/** A port to listen on; 0 takes any free port. */
+export const port = z.coerce.number({ error: 'must be a port number' }).int().min(0).max(65_535);
+
+export const publicPort = wholeNumber(1, 65_535);
+
+export const publicUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .transform((url) => url.replace(/\/+$/, ''));
+
+export const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
+
+export const email = z.string().regex(/^[^\s@]+@[^\s@]+$/, { error: 'must be an e-mail address' });
+
+export const apiKey = z.string().regex(/^[\x21-\x7e]{8,256}$/, { error: 'must be 8 to 256 visible ASCII characters' });
+
+export const domain = z
+  .string()
+  .toLowerCase()
+  .regex(/^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/, {
+    error: 'must be a domain name',
+  });
+
+export const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((text) => text === 'true');
+
+/** An amount in USD, converted to micro-dollars. */
+export const microUsd = z.coerce
+  .number({ error: 'must be an amount in USD' })
+  .min(0)
+  .max(1_000_000_000)
+  .transform((usd) => Math.round(usd * 1_000_000));
+
+/** A whole number from `min` to `max`. */
+export function wholeNumber(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string({ error })
+    .regex(/^\d{1,15}$/, { error, abort: true })
+    .transform(Number)
+    .pipe(z.number().min(min, { error }).max(max, { error }));
+}
+
+/** Whose forwarding headers are trusted: `true`, `false`, or a comma-separated list of addresses and ranges. */
+export const trustProxy = z
+  .string()
+  .transform((text) => (text === 'true' ? true : text === 'false' ? false : text.replaceAll(' ', '')))
+  .refine((value) => typeof value === 'boolean' || value.split(',').every(isAddressOrRange), {
+    error: 'must be true, false, or a comma-separated list of addresses and ranges',
+  });
+
+function isAddressOrRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  return isIP(address) > 0 && rest.length === 0 && (bits === undefined || /^\d{1,3}$/.test(bits));
+}
+
+const maxPoolOfOneSize = 100;
+const poolError = `must be sizes and numbers, e.g. small=1,large=2 (at most ${maxPoolOfOneSize} of one size), or none`;
+
+/** How many machines of each size the pool holds, e.g. `small=1,medium=2`; `none` for no pool. */
+export const pool = z.string({ error: poolError }).transform((text, context) => {
+  const targets: Partial<Record<SizeName, number>> = {};
+  if (text.trim() === 'none') return targets;
+  for (const part of text.split(',')) {
+    const [, size, count] = /^\s*(\w+)\s*=\s*(\d{1,3})\s*$/.exec(part) ?? [];
+    const name = sizeNames.find((known) => known === size);
+    if (name === undefined || targets[name] !== undefined || Number(count) > maxPoolOfOneSize) {
+      context.addIssue({ code: 'custom', message: poolError });
+      return z.NEVER;
+    }
+    targets[name] = Number(count);
+  }
+  return targets;
+});

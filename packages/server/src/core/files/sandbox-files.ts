@@ -1,0 +1,143 @@
+import { isUtf8 } from 'node:buffer';
+import { type DeleteFileQuery, type FileEncoding, type ReadFileQuery, resolveFilePath } from '@mayfly/contract';
+import type { Core } from '../context.ts';
+import { type GuestAgent, type GuestEntry, GuestRefusal } from '../ports/guest-agent.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
+import { getSandbox, requireRunning } from '../sandboxes/read.ts';
+import { cannot, type FileTask, fileFailure } from './file-errors.ts';
+
+export interface FileRecord {
+  readonly kind: 'file';
+  readonly path: string;
+  readonly encoding: FileEncoding;
+  readonly content: Buffer;
+}
+
+export interface DirectoryRecord {
+  readonly kind: 'directory';
+  readonly path: string;
+  /** Sorted by the bytes of their names. */
+  readonly entries: readonly GuestEntry[];
+}
+
+export interface WrittenFileRecord {
+  readonly sandboxId: string;
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
+export interface DeletedFileRecord {
+  readonly sandboxId: string;
+  readonly path: string;
+}
+
+/** A larger directory is not listed at all, so that nobody takes a part for the whole. */
+const maxEntries = 50_000;
+
+/** Reads a file, or lists a directory. */
+export async function readPath(
+  core: Core,
+  account: AccountRecord,
+  sandboxId: string,
+  query: ReadFileQuery,
+): Promise<FileRecord | DirectoryRecord> {
+  const path = absolutePath(query.path);
+  const content = query.list ? undefined : await readFile(core, account, sandboxId, path);
+  if (content === undefined) return listDirectory(core, account, sandboxId, path);
+  return { kind: 'file', path, encoding: encodingOf(content, query.encoding, path), content };
+}
+
+/** A path that can only name a directory. */
+const namesDirectory = /(?:^|\/)\.{0,2}$/;
+
+/** Writes a whole file. On failure the previous content stays. */
+export async function writeFile(
+  core: Core,
+  account: AccountRecord,
+  sandboxId: string,
+  file: { readonly path: string; readonly content: Buffer },
+): Promise<WrittenFileRecord> {
+  const path = absolutePath(file.path);
+  const { sizeBytes } = await withAgent(core, { account, sandboxId, task: 'write', path }, async (agent) => {
+    if (namesDirectory.test(file.path)) throw new GuestRefusal('is_directory', 'the path names a directory');
+    return agent.writeFile(path, file.content, core.limits.fileBytes);
+  });
+  return { sandboxId, path, sizeBytes };
+}
+
+/** Deletes a file, a symbolic link itself, or a directory with its contents. */
+export async function deleteFile(
+  core: Core,
+  account: AccountRecord,
+  sandboxId: string,
+  query: DeleteFileQuery,
+): Promise<DeletedFileRecord> {
+  const path = absolutePath(query.path);
+  await withAgent(core, { account, sandboxId, task: 'delete', path }, (agent) =>
+    agent.deleteFile(path, query.recursive),
+  );
+  return { sandboxId, path };
+}
+
+/** The content of a file; undefined if the path is a directory. */
+function readFile(core: Core, account: AccountRecord, sandboxId: string, path: string): Promise<Buffer | undefined> {
+  return withAgent(core, { account, sandboxId, task: 'read', path }, async (agent) => {
+    try {
+      return (await agent.readFile(path, core.limits.fileBytes)).content;
+    } catch (error) {
+      if (error instanceof GuestRefusal && error.code === 'is_directory') return undefined;
+      throw error;
+    }
+  });
+}
+
+async function listDirectory(
+  core: Core,
+  account: AccountRecord,
+  sandboxId: string,
+  path: string,
+): Promise<DirectoryRecord> {
+  const { entries, truncated } = await withAgent(core, { account, sandboxId, task: 'list', path }, (agent) =>
+    agent.listFiles(path, maxEntries),
+  );
+  if (truncated) throw cannot('list_failed', { task: 'list', path }, `it has more than ${maxEntries} entries`);
+  return { kind: 'directory', path, entries };
+}
+
+function encodingOf(content: Buffer, requested: FileEncoding | undefined, path: string): FileEncoding {
+  if (requested === 'base64') return 'base64';
+  if (isUtf8(content)) return 'utf8';
+  if (requested === undefined) return 'base64';
+  throw cannot('read_failed', { task: 'read', path }, 'it is not valid UTF-8. Use encoding=base64');
+}
+
+/** The absolute form of a validated path. */
+function absolutePath(path: string): string {
+  const absolute = resolveFilePath(path);
+  if (absolute === undefined) throw new Error('the path was not validated');
+  return absolute;
+}
+
+interface FileRequest {
+  readonly account: AccountRecord;
+  readonly sandboxId: string;
+  readonly task: FileTask;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** Calls the agent of a running sandbox. The call continues, and shutdown waits for it, when the caller disconnects. */
+async function withAgent<T>(
+  core: Core,
+  { account, sandboxId, task, path }: FileRequest,
+  work: (agent: GuestAgent) => Promise<T>,
+): Promise<T> {
+  requireRunning(await getSandbox(core, account, sandboxId));
+  try {
+    const live = core.machines.get(sandboxId);
+    const agent = await live.agent();
+    return await core.background.track(live.whileAlive(work(agent)));
+  } catch (error) {
+    throw fileFailure(error, { task, path, fileBytes: core.limits.fileBytes });
+  }
+}

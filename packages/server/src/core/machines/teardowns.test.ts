@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { StubMachine } from '../../../test/core/stub-driver.ts';
+import { noMetrics } from '../ports/metrics.ts';
+import { BackgroundTasks } from '../scheduling/background-tasks.ts';
+import { Teardowns } from './teardowns.ts';
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+const newTeardowns = () => new Teardowns({ background: new BackgroundTasks(), log, metrics: noMetrics });
+
+test('an orphan that cannot be destroyed is retried until it can', async () => {
+  using teardowns = newTeardowns();
+  const machine = new StubMachine({ id: 'pool_a', size: 'small' });
+  let attempts = 0;
+  machine.beforeDestroyed = async () => {
+    attempts += 1;
+    if (attempts < 3) throw new Error('busy');
+  };
+  await teardowns.destroyOrphan(machine);
+  expect([machine.destroyed, teardowns.waiting]).toEqual([false, 1]);
+  await expect.poll(() => machine.destroyed).toBe(true);
+  await expect.poll(() => [attempts, teardowns.waiting]).toEqual([3, 0]);
+}, 15_000);
+
+test('disposing stops the retries', async () => {
+  const teardowns = newTeardowns();
+  const machine = new StubMachine({ id: 'pool_a', size: 'small' });
+  machine.beforeDestroyed = () => Promise.reject(new Error('busy'));
+  await teardowns.destroyOrphan(machine);
+  teardowns[Symbol.dispose]();
+  expect(teardowns.waiting).toBe(0);
+});

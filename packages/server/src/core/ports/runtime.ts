@@ -1,0 +1,36 @@
+/** The service's time. Everything that depends on the time asks here. */
+export interface Clock {
+  /** Unix milliseconds, an integer. */
+  nowMs(): number;
+}
+
+/** The clock of this host. */
+export const systemClock: Clock = { nowMs: () => Date.now() };
+
+/** What an id identifies; the part of the id before the underscore. */
+type IdKind = 'sbx' | 'pool' | 'exec' | 'acct' | 'key' | 'crd';
+
+/** Generates unique ids. */
+export interface Ids {
+  next(kind: IdKind): string;
+}
+
+/** What is free on the host, in bytes. */
+export interface HostStats {
+  readonly memoryAvailableBytes: number;
+  /** On the file system that holds the machines' disks. */
+  readonly diskFreeBytes: number;
+}
+
+/** Measures the host synchronously. */
+export interface HostProbe {
+  stats(): HostStats;
+}
+
+/** Writes one event with its ids as fields, as a pino logger does. No secrets. */
+export interface Log {
+  debug(fields: object, event: string): void;
+  info(fields: object, event: string): void;
+  warn(fields: object, event: string): void;
+  error(fields: object, event: string): void;
+}

@@ -1,0 +1,23 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Core } from '../context.ts';
+
+const dayMs = 86_400_000;
+/** Rows removed by one statement, and the pause after it, so that no request waits long for the database. */
+const batchRows = 200;
+const batchPauseMs = 50;
+
+/** Removes records older than the retention period, in small batches. Returns how many were removed. */
+export async function removeOldRecords(core: Pick<Core, 'store' | 'clock'>, retentionDays: number): Promise<number> {
+  const beforeMs = core.clock.nowMs() - retentionDays * dayMs;
+  const executions = await inBatches((rows) => core.store.retention.removeExecutions(beforeMs, rows));
+  return executions + (await inBatches((rows) => core.store.retention.removeSandboxes(beforeMs, rows)));
+}
+
+async function inBatches(remove: (maxRows: number) => Promise<number>): Promise<number> {
+  for (let removed = 0; ; ) {
+    const count = await remove(batchRows);
+    removed += count;
+    if (count < batchRows) return removed;
+    await wait(batchPauseMs, undefined, { ref: false });
+  }
+}

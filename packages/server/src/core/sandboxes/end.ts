@@ -1,0 +1,90 @@
+import type { Core } from '../context.ts';
+import { notFound, oneLine } from '../errors/api-error.ts';
+import { advance } from '../lifecycle/advance.ts';
+import type { Machine, MachineExit } from '../ports/machine-driver.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
+import { openStatuses, type SandboxRecord } from '../ports/store/sandbox-store.ts';
+import { withDeadline } from '../scheduling/deadline.ts';
+import { getSandbox } from './read.ts';
+
+/** Ends a sandbox. Returns it `deleted`, or `deleting` if the teardown takes longer than its deadline and continues. */
+export async function deleteSandbox(core: Core, account: AccountRecord, id: string): Promise<SandboxRecord> {
+  const found = await getSandbox(core, account, id);
+  const { sandbox, before, changed } = await advance(core, found, { kind: 'delete_requested' });
+  if (sandbox.status === 'deleted' && !changed) throw notFound('sandbox');
+  if (before === 'provisioning') core.createsInFlight.cancel(id);
+  if (before !== 'running') return sandbox;
+  try {
+    return await withDeadline('the teardown', core.deadlines.teardownMs, teardown(core, sandbox));
+  } catch (err) {
+    core.log.warn({ sandbox_id: id, account_id: account.id, err }, 'teardown_deferred');
+    return sandbox;
+  }
+}
+
+/** Ends every sandbox past its expiry that has a machine; reconcile handles those without one. One failure does not affect the others. */
+export async function expireSandboxes(core: Core): Promise<void> {
+  const expired = await core.store.sandboxes.expired(core.clock.nowMs());
+  const served = expired.filter(({ id }) => core.machines.serves(id));
+  await Promise.allSettled(served.map((sandbox) => expire(core, sandbox)));
+}
+
+async function expire(core: Core, sandbox: SandboxRecord): Promise<void> {
+  const { sandbox: expired, changed } = await advance(core, sandbox, { kind: 'expiry_passed' });
+  if (changed) await teardown(core, expired);
+}
+
+/** Marks the sandbox `failed` when its machine exits without having been asked to. */
+export function watchMachine(core: Core, sandbox: SandboxRecord, machine: Machine): void {
+  void machine.exited.then((exit) => {
+    if (exit.requested) return;
+    core.metrics.machineDied(sandbox.size, 'sandbox');
+    core.background
+      .track(recordDeath(core, sandbox, exit))
+      .catch((err: unknown) => core.log.error({ sandbox_id: sandbox.id, err }, 'machine_death_recording_failed'));
+  });
+}
+
+async function recordDeath(core: Core, sandbox: SandboxRecord, exit: MachineExit): Promise<void> {
+  const reason = oneLine(exit.reason);
+  const { sandbox: failed } = await advance(core, sandbox, { kind: 'machine_died', reason });
+  core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, reason }, 'machine_died');
+  await teardown(core, failed);
+}
+
+/** When the service stops: cancels the creates in flight and detaches running machines, which the next run adopts. */
+export async function detachAllSandboxes(core: Core): Promise<void> {
+  for (const sandbox of await core.store.sandboxes.withStatus(['provisioning'])) {
+    await advance(core, sandbox, { kind: 'service_stopping' });
+    core.createsInFlight.cancel(sandbox.id);
+  }
+  core.machines.detachAll();
+  await core.background.idle();
+}
+
+/** When the service stops for good: ends every sandbox and destroys its machine. Commands in flight fail. */
+export async function destroyAllSandboxes(core: Core): Promise<void> {
+  const open = await core.store.sandboxes.withStatus(openStatuses);
+  await Promise.allSettled(
+    open.map(async (sandbox) => {
+      const { sandbox: ended, before } = await advance(core, sandbox, { kind: 'service_stopping' });
+      if (before === 'provisioning') core.createsInFlight.cancel(sandbox.id);
+      else await teardown(core, ended);
+    }),
+  );
+  await core.background.idle();
+}
+
+/**
+ * Destroys the machine of a sandbox, if it has one, and marks a `deleting` sandbox `deleted`. Rejects if the first attempt fails; retries
+ * continue in the background until one succeeds.
+ */
+export async function teardown(core: Core, sandbox: SandboxRecord): Promise<SandboxRecord> {
+  const ids = { sandbox_id: sandbox.id, account_id: sandbox.accountId };
+  return await core.teardowns.run(sandbox.id, ids, async () => {
+    await core.machines.destroy(sandbox.id);
+    const { sandbox: ended, changed } = await advance(core, sandbox, { kind: 'machine_gone' });
+    if (changed) core.log.info({ ...ids, reason: ended.statusReason }, 'sandbox_deleted');
+    return ended;
+  });
+}

@@ -1,0 +1,44 @@
+import type { ListSandboxesQuery } from '@mayfly/contract';
+import type { Core } from '../context.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
+import type { AccountRecord } from '../ports/store/account-store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
+
+export interface SandboxPage {
+  readonly sandboxes: readonly SandboxRecord[];
+  /** The creation time after which the next page starts; null on the last page. */
+  readonly nextCursorMs: number | null;
+}
+
+/** One sandbox of the account, including a deleted one. A sandbox of another account is not found. */
+export async function getSandbox(core: Core, account: AccountRecord, id: string): Promise<SandboxRecord> {
+  const sandbox = await core.store.sandboxes.find(account.id, id);
+  if (sandbox === undefined) throw notFound('sandbox');
+  return sandbox;
+}
+
+/** One page of the account's sandboxes, newest first. */
+export async function listSandboxes(
+  core: Core,
+  account: AccountRecord,
+  query: ListSandboxesQuery,
+): Promise<SandboxPage> {
+  const found = await core.store.sandboxes.list(account.id, {
+    limit: query.limit + 1,
+    beforeMs: query.starting_after,
+    includeDeleted: query.include_deleted,
+  });
+  const sandboxes = found.slice(0, query.limit);
+  const last = sandboxes.at(-1);
+  const hasMore = found.length > query.limit;
+  return { sandboxes, nextCursorMs: hasMore && last !== undefined ? last.createdAtMs : null };
+}
+
+/** Throws unless the sandbox is running: 404 once it is deleted, else 409 with its status. */
+export function requireRunning({ id, status, statusReason }: SandboxRecord): void {
+  if (status === 'running') return;
+  if (status === 'deleted') throw notFound('sandbox');
+  const reason = statusReason === null ? '' : `, ${statusReason}`;
+  const advice = status === 'provisioning' ? 'Wait until it is running.' : 'Create a new one.';
+  throw new ApiError('sandbox_not_running', `Sandbox ${id} is not running (status: ${status}${reason}). ${advice}`);
+}

@@ -1,0 +1,161 @@
+import type { Duplex, Readable } from 'node:stream';
+import {
+  type ExecuteRequest,
+  type ExecuteResult,
+  type GuestAgent,
+  type GuestHello,
+  type GuestIdentity,
+  type GuestListing,
+  GuestRefusal,
+  type GuestStats,
+} from '../../core/ports/guest-agent.ts';
+import { executionSink } from '../answers/execution-sink.ts';
+import { fileDeleted, fileWritten, helloAnswer, listingAnswer, statsAnswer } from '../answers/schemas.ts';
+import { emptySink, fileSink, jsonSink } from '../answers/sinks.ts';
+import { type Connection, Liveness } from '../attach/connection.ts';
+import { type GuestDeadlines, guestLimits } from '../guest-limits.ts';
+import { correctClock, sendIdentity, type WallClock } from './clock.ts';
+import { exchange, isRefusal } from './exchange.ts';
+import { openTunnel } from './tunnel.ts';
+
+/** Node fires longer timers immediately. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** The host's end of an attached agent, over HTTP/2. */
+export class Http2GuestAgent implements GuestAgent {
+  readonly closed: Promise<void>;
+  readonly #connection: Connection;
+  readonly #deadlines: GuestDeadlines;
+  readonly #now: WallClock;
+  readonly #liveness: Liveness;
+
+  constructor(connection: Connection, deadlines: GuestDeadlines, now: WallClock) {
+    this.closed = connection.closed;
+    this.#connection = connection;
+    this.#deadlines = deadlines;
+    this.#now = now;
+    this.#liveness = new Liveness(connection, deadlines.pingIntervalMs, deadlines.pingAnswerMs);
+  }
+
+  hello(deadlineMs: number = this.#deadlines.smallCallMs): Promise<GuestHello> {
+    return exchange(this.#connection, { method: 'GET', path: '/hello', deadlineMs }, () => jsonSink(helloAnswer));
+  }
+
+  setIdentity(identity: GuestIdentity, deadlineMs: number = this.#deadlines.smallCallMs): Promise<void> {
+    return sendIdentity(this.#connection, identity, deadlineMs, this.#now);
+  }
+
+  setExpiry(expiresAtMs: number): Promise<void> {
+    const body = Buffer.from(JSON.stringify({ expires_at_ms: expiresAtMs }));
+    const call = { method: 'POST', path: '/expiry', body, deadlineMs: this.#deadlines.smallCallMs } as const;
+    return exchange(this.#connection, call, emptySink);
+  }
+
+  setClock(): Promise<void> {
+    return correctClock(this.#connection, this.#deadlines.smallCallMs, this.#now);
+  }
+
+  stats(): Promise<GuestStats> {
+    const request = { method: 'GET', path: '/figures', deadlineMs: this.#deadlines.smallCallMs } as const;
+    return exchange(this.#connection, request, () => jsonSink(statsAnswer));
+  }
+
+  execute(request: ExecuteRequest): Promise<ExecuteResult> {
+    const body = Buffer.from(
+      JSON.stringify({
+        id: request.id,
+        command: request.command,
+        cwd: request.cwd,
+        env: request.env,
+        timeout_ms: request.timeoutMs,
+        capture_bytes: request.captureBytes,
+        follow: false,
+        stdin: false,
+      }),
+    );
+    const deadlineMs = request.timeoutMs + this.#deadlines.executeGraceMs;
+    const call = { method: 'POST', path: '/executions', body, deadlineMs } as const;
+    return this.#liveness.during(exchange(this.#connection, call, () => executionSink(request.captureBytes)));
+  }
+
+  resumeExecution(id: string, captureBytes: number): Promise<ExecuteResult> {
+    const path = `/executions/${encodeURIComponent(id)}`;
+    const call = { method: 'GET', path, deadlineMs: this.#deadlines.resumeMs } as const;
+    return this.#liveness.during(exchange(this.#connection, call, () => executionSink(captureBytes)));
+  }
+
+  /** Resolves even if the agent does not know the execution. */
+  async forgetExecution(id: string): Promise<void> {
+    const path = `/executions/${encodeURIComponent(id)}`;
+    const call = { method: 'DELETE', path, deadlineMs: this.#deadlines.smallCallMs } as const;
+    try {
+      await exchange(this.#connection, call, emptySink);
+    } catch (error) {
+      if (!isRefusal(error, 'not_found')) throw error;
+    }
+  }
+
+  async readFile(path: string, maxBytes: number): Promise<{ readonly sizeBytes: number; readonly content: Buffer }> {
+    const call = fileCall('/files', { path, max_bytes: maxBytes });
+    const request = { method: 'GET', path: call, deadlineMs: this.#fileMs(maxBytes) } as const;
+    return exchange(this.#connection, request, (head) => fileSink(head, maxBytes));
+  }
+
+  async writeFile(
+    path: string,
+    content: Buffer | Readable,
+    maxBytes: number,
+  ): Promise<{ readonly path: string; readonly sizeBytes: number }> {
+    const isBuffer = Buffer.isBuffer(content);
+    if (isBuffer && content.length > maxBytes) {
+      throw new GuestRefusal('too_large', `the file is larger than ${maxBytes} bytes`);
+    }
+    const call = {
+      method: 'PUT',
+      path: fileCall('/files', { path, max_bytes: maxBytes }),
+      body: isBuffer ? content : { source: content, maxBytes },
+      deadlineMs: this.#fileMs(maxBytes),
+    } as const;
+    return exchange(this.#connection, call, () => jsonSink(fileWritten));
+  }
+
+  async listFiles(path: string, maxEntries: number): Promise<GuestListing> {
+    const limitBytes = guestLimits.jsonBytes + maxEntries * guestLimits.entryJsonBytes;
+    const call = fileCall('/files/list', { path, max_entries: maxEntries });
+    const request = { method: 'GET', path: call, deadlineMs: this.#fileMs(limitBytes) } as const;
+    return exchange(this.#connection, request, () => jsonSink(listingAnswer(maxEntries), limitBytes));
+  }
+
+  async deleteFile(path: string, recursive: boolean): Promise<void> {
+    const { removeTreeMs, smallCallMs } = this.#deadlines;
+    const call = {
+      method: 'DELETE',
+      path: fileCall('/files', { path, recursive: recursive ? 1 : 0 }),
+      deadlineMs: recursive ? removeTreeMs : smallCallMs,
+    } as const;
+    return this.#liveness.during(exchange(this.#connection, call, () => jsonSink(fileDeleted)));
+  }
+
+  openTunnel(port: number): Promise<Duplex> {
+    return openTunnel(this.#connection, port, this.#deadlines.smallCallMs);
+  }
+
+  close(): void {
+    this.#connection.end('the host closed the connection');
+  }
+
+  #fileMs(maxBytes: number): number {
+    const transferMs = Math.ceil((maxBytes / this.#deadlines.slowestBytesPerSecond) * 1_000);
+    return Math.min(this.#deadlines.smallCallMs + transferMs, longestTimerMs);
+  }
+}
+
+/** The path of a file request, with its parameters percent-encoded as UTF-8. */
+function fileCall(request: string, parameters: Readonly<Record<string, string | number>>): string {
+  const pairs = Object.entries(parameters).map(([name, value]) => {
+    const text = String(value);
+    if (!text.isWellFormed()) throw new GuestRefusal('bad_request', `the ${name} is not valid Unicode`);
+    return `${name}=${encodeURIComponent(text)}`;
+  });
+  return `${request}?${pairs.join('&')}`;
+}

@@ -1,0 +1,60 @@
+/** How long the host waits for the guest. */
+export interface GuestDeadlines {
+  /** For calls with small JSON bodies. */
+  readonly smallCallMs: number;
+  /** Added to a command's own timeout. */
+  readonly executeGraceMs: number;
+  /** For a command that an earlier connection started: the longest command timeout plus the grace. */
+  readonly resumeMs: number;
+  /** A file transfer may take smallCallMs plus the time for its maximum size at this speed. */
+  readonly slowestBytesPerSecond: number;
+  /** For the removal of a directory tree of any size. */
+  readonly removeTreeMs: number;
+  /** Between the control lines of an attach. */
+  readonly attachRepeatMs: number;
+  /** For the agent's marker before both ports are reconnected; doubled with each attempt. */
+  readonly firstSyncMs: number;
+  /** Between pings while a command runs. */
+  readonly pingIntervalMs: number;
+  /** For the answer to a ping; generous, because a guest under emulation may be busy. */
+  readonly pingAnswerMs: number;
+}
+
+export const defaultDeadlines: GuestDeadlines = Object.freeze({
+  smallCallMs: 15_000,
+  executeGraceMs: 30_000,
+  resumeMs: 630_000,
+  slowestBytesPerSecond: 262_144,
+  removeTreeMs: 600_000,
+  attachRepeatMs: 100,
+  firstSyncMs: 1_000,
+  pingIntervalMs: 10_000,
+  pingAnswerMs: 30_000,
+});
+
+/** Limits on what one guest can make the host buffer or read. */
+export const guestLimits = Object.freeze({
+  /** Read from the data port before the marker. */
+  syncBytes: 64 * 1024 * 1024,
+  /** Read from the control port of one connection. An agent needs a few lines. */
+  controlBytes: 64 * 1024,
+  framePayloadBytes: 65_536,
+  /** The JSON of a frame. */
+  frameJsonBytes: 4_096,
+  jsonBytes: 1024 * 1024,
+  /** The JSON of one entry of a listing: a name of 255 bytes in base64, and the other fields. */
+  entryJsonBytes: 432,
+  errorBytes: 16 * 1024,
+  /** The receive window of one stream: what the host buffers of it while it is not read. */
+  streamWindowBytes: 256 * 1024,
+  /** The receive window of the connection. */
+  connectionWindowBytes: 8 * 1024 * 1024,
+  /** Written to a stream at once. Pending writes count as memory of the session, and a session above its limit accepts no new stream. */
+  writeBytes: 65_536,
+  headerListBytes: 16 * 1024,
+  headerPairs: 32,
+  /** Memory that nghttp2 and Node may use for one session, in Node's megabytes. */
+  sessionMemoryMb: 64,
+  /** Frames that one execution may send beyond two per captured byte. */
+  extraFrames: 4_096,
+});

@@ -1,0 +1,109 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { stubService } from '../../test/app/stub-service.ts';
+import { hashApiKey } from '../core/accounts/api-keys.ts';
+
+let service: Awaited<ReturnType<typeof stubService>>;
+beforeEach(async () => {
+  service = await stubService();
+});
+afterEach(() => service[Symbol.asyncDispose]());
+
+const windowOf = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) =>
+  ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map((name) =>
+    headers[name] === undefined ? '-' : Number(headers[name]),
+  );
+
+describe('account window', () => {
+  test('120 requests pass, the next is refused until the minute is over', async () => {
+    service.clock.advanceMs(12_300);
+    for (let left = 119; left >= 0; left--) {
+      const answer = await service.call('GET', '/v1/account');
+      expect([answer.status, ...windowOf(answer)]).toEqual([200, 120, left, 48, '-']);
+    }
+    const refused = await service.call('GET', '/v1/account');
+    expect([refused.status, refused.body.error.type]).toEqual([429, 'rate_limit_exceeded']);
+    expect(windowOf(refused)).toEqual([120, 0, 48, 48]);
+    service.clock.advanceMs(47_699);
+    expect(windowOf(await service.call('GET', '/v1/account'))).toEqual([120, 0, 1, 1]);
+    service.clock.advanceMs(1);
+    expect(windowOf(await service.call('GET', '/v1/account'))).toEqual([120, 119, 60, '-']);
+  });
+
+  test('all keys of the account and requests of every outcome share it', async () => {
+    const second = { id: 'key_2', hash: hashApiKey('mf_second'), prefix: 'mf_' };
+    await service.core.store.accounts.addKey('acct_test', second, 0, 10);
+    await service.call('GET', '/v1/nothing');
+    await service.call('POST', '/v1/sandboxes', '{');
+    await service.call('GET', '/v1/sandboxes?limit=0');
+    const answer = await service.call('GET', '/v1/account', undefined, { authorization: 'Bearer mf_second' });
+    expect(windowOf(answer)).toEqual([120, 116, 60, '-']);
+  });
+
+  test('of many simultaneous requests, exactly the limit passes', async () => {
+    const answers = await Promise.all(Array.from({ length: 150 }, () => service.call('GET', '/v1/account')));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(120);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
+  });
+
+  test('a limit set for one account applies from the next request', async () => {
+    await service.call('GET', '/v1/account');
+    await service.core.store.accounts.setLimits('acct_test', { requestsPerMinute: 2 });
+    expect(windowOf(await service.call('GET', '/v1/account'))).toEqual([2, 0, 60, '-']);
+    expect((await service.call('GET', '/v1/account')).status).toBe(429);
+  });
+});
+
+describe('creation window', () => {
+  test('counts every authenticated create, valid or not; the 41st is refused and its headers describe this window', async () => {
+    for (let count = 0; count < 40; count++) {
+      const answer = await service.call('POST', '/v1/sandboxes', { size: 'tiny' });
+      expect([answer.status, ...windowOf(answer)]).toEqual([400, 120, 119 - count, 60, '-']);
+    }
+    const refused = await service.call('POST', '/v1/sandboxes');
+    expect([refused.status, refused.body.error.type]).toEqual([429, 'rate_limit_exceeded']);
+    expect(windowOf(refused)).toEqual([40, 0, 60, 60]);
+    expect((await service.call('GET', '/v1/sandboxes')).status).toBe(200);
+  });
+});
+
+describe('source-address window', () => {
+  test('counts before authentication: the 301st request from an address is refused', async () => {
+    const stranger = { authorization: '' };
+    for (let left = 299; left >= 0; left--) {
+      const answer = await service.call('GET', '/v1/account', undefined, stranger);
+      expect([answer.status, ...windowOf(answer)]).toEqual([401, 300, left, 60, '-']);
+    }
+    const refused = await service.call('GET', '/v1/account');
+    expect([refused.status, refused.body.error.type]).toEqual([429, 'rate_limit_exceeded']);
+    expect(windowOf(refused)).toEqual([300, 0, 60, 60]);
+    const other = await service.app.inject({ method: 'GET', url: '/v1/account', remoteAddress: '198.51.100.9' });
+    expect(other.statusCode).toBe(401);
+  });
+
+  test('a forwarded address is used only if the proxy is trusted', async () => {
+    const forwarded = { 'x-forwarded-for': '203.0.113.5' };
+    await service.call('GET', '/v1/account', undefined, { ...forwarded, authorization: '' });
+    const direct = await service.call('GET', '/v1/account', undefined, { authorization: '' });
+    expect(windowOf(direct)[1]).toBe(298);
+    await using behind = await stubService({}, { MAYFLY_TRUST_PROXY: '127.0.0.1' });
+    await behind.call('GET', '/v1/account', undefined, { ...forwarded, authorization: '' });
+    const other = await behind.call('GET', '/v1/account', undefined, { authorization: '' });
+    expect(windowOf(other)[1]).toBe(299);
+  });
+
+  test('a request with a URL that cannot be decoded is counted', async () => {
+    expect(windowOf(await service.call('GET', '/v1/%zz'))).toEqual([300, 299, 60, '-']);
+  });
+});
+
+test('a connection that changes its key is authenticated by the new key', async () => {
+  const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
+  const socket = connect(Number(port), '127.0.0.1');
+  const request = (key: string, connection: string) =>
+    `GET /v1/account HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: ${connection}\r\n\r\n`;
+  socket.write(request(service.key, 'keep-alive') + request('mf_other', 'keep-alive') + request(service.key, 'close'));
+  const statuses = (await text(socket)).match(/HTTP\/1.1 \d+/g);
+  expect(statuses).toEqual(['HTTP/1.1 200', 'HTTP/1.1 401', 'HTTP/1.1 200']);
+});

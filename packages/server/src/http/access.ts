@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { authenticate, keyHashIn } from '../core/accounts/authenticate.ts';
+import type { Core } from '../core/context.ts';
+import { ApiError } from '../core/errors/api-error.ts';
+import type { AccountRecord } from '../core/ports/store/account-store.ts';
+import type { WindowUse } from '../core/windows/rate-windows.ts';
+import type { HttpApp } from './http-app.ts';
+
+/**
+ * Checks every request below this prefix, in this order: source-address window, CORS preflight (needs no key), Host header,
+ * authentication, account window, creation window, and only then whether the path exists.
+ */
+export function addAccessControl(app: HttpApp, core: Core): void {
+  const createRoute = `${app.prefix}/sandboxes`;
+  const keyHashOf = connectionKeyHashes();
+  app.addHook('onRequest', async (request, reply) => {
+    countSource(core, request);
+    allowAnyOrigin(request, reply);
+    if (isPreflight(request)) return answerPreflight(reply);
+    requireHost(request.raw);
+    const account = await authenticate(core, keyHashOf(request));
+    request.account = account;
+    const isCreate = request.method === 'POST' && request.routeOptions.url === createRoute;
+    countAccount(core, account, request, isCreate);
+    if (request.is404) throw pathNotFound();
+    return undefined;
+  });
+}
+
+/**
+ * Returns the key hash of a request, and hashes again only when a connection sends another Authorization header. Hashing takes
+ * 12 µs, about 4 % of a short request; see docs/decisions/http-fast-paths.md.
+ */
+function connectionKeyHashes(): (request: FastifyRequest) => string {
+  const lastByConnection = new WeakMap<Socket, { readonly authorization: string | undefined; readonly hash: string }>();
+  return ({ raw: { socket, headers } }) => {
+    const { authorization } = headers;
+    const last = lastByConnection.get(socket);
+    if (last !== undefined && last.authorization === authorization) return last.hash;
+    const hash = keyHashIn(authorization);
+    lastByConnection.set(socket, { authorization, hash });
+    return hash;
+  };
+}
+
+/** The account that the request was authenticated as. */
+export function accountOf(request: FastifyRequest): AccountRecord {
+  if (request.account === undefined) throw new Error('this route was reached without authentication');
+  return request.account;
+}
+
+/** The error for a method and path that no operation has. */
+export function pathNotFound(): ApiError {
+  return new ApiError('not_found', 'No operation has this method and path. See /docs for the API reference.');
+}
+
+/** The RateLimit headers that describe a window. */
+export function windowHeaders({ limit, remaining, resetSeconds }: WindowUse): Record<string, number> {
+  return { 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': resetSeconds };
+}
+
+export function setWindowHeaders(reply: FastifyReply, use: WindowUse): void {
+  reply.headers(windowHeaders(use));
+}
+
+/** Counts a request in its source address's window, which the response shows unless an account's window replaces it. */
+function countSource(core: Core, request: FastifyRequest): void {
+  const use = core.windows.countSource(request.ip);
+  request.window = use;
+  if (!use.exceeded) return;
+  core.metrics.rateLimited('source');
+  throw rateLimitExceeded(`${use.limit} requests per minute from one address`);
+}
+
+/** Counts a request in its account's window and, if it is a create, in the creation window too. */
+function countAccount(core: Core, account: AccountRecord, request: FastifyRequest, isCreate: boolean): void {
+  const use = core.windows.countRequest(account);
+  request.window = use;
+  if (use.exceeded) {
+    core.metrics.rateLimited('requests');
+    throw rateLimitExceeded(`${use.limit} requests per minute for an account`);
+  }
+  if (!isCreate) return;
+  const creations = core.windows.countCreation(account);
+  if (!creations.exceeded) return;
+  request.window = creations;
+  core.metrics.rateLimited('creations');
+  throw rateLimitExceeded(`${creations.limit} sandbox creations per minute for an account`);
+}
+
+function rateLimitExceeded(limit: string): ApiError {
+  return new ApiError(
+    'rate_limit_exceeded',
+    `Rate limit exceeded: ${limit}. Wait for the number of seconds in Retry-After.`,
+  );
+}
+
+const exposedHeaders = 'Location, X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After';
+
+/** Lets web pages of any origin call the API. This is safe because keys travel in a header, never in a cookie. */
+function allowAnyOrigin({ headers }: FastifyRequest, reply: FastifyReply): void {
+  reply.header('access-control-allow-origin', '*');
+  if (headers.origin !== undefined) reply.header('access-control-expose-headers', exposedHeaders);
+}
+
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
+
+function answerPreflight(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(204)
+    .header('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE')
+    .header('access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Request-Id')
+    .header('access-control-max-age', '86400')
+    .send();
+}
+
+/** Refuses an HTTP/1.1 request without a Host header, as the standard demands, but with an error body. */
+function requireHost({ headers, httpVersion }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new ApiError('request_error', 'The Host header is missing. HTTP/1.1 requires it.');
+  }
+}

@@ -1,0 +1,81 @@
+import { fastify, LogController } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { addAccessControl, pathNotFound, setWindowHeaders } from './access.ts';
+import { addJsonBodyParser } from './bodies/json-body.ts';
+import { addValidation } from './contract-routes.ts';
+import { answerClientError, maxHeaderBytes, sendError } from './errors.ts';
+import { addHooks, requestIdOf } from './hooks.ts';
+import type { HttpApp, HttpDeps } from './http-app.ts';
+import { accountRoutes } from './routes/account.ts';
+import { executionRoutes } from './routes/executions.ts';
+import { fileRoutes } from './routes/files.ts';
+import { operationalRoutes } from './routes/operational.ts';
+import { portRoutes } from './routes/ports.ts';
+import { referenceRoutes } from './routes/reference.ts';
+import { sandboxRoutes } from './routes/sandboxes.ts';
+
+/** Further connections are closed as soon as they are accepted. */
+const maxConnections = 8192;
+
+/** Builds the whole HTTP API without listening, so that tests can call it without a socket. */
+export function buildHttp(deps: HttpDeps): HttpApp {
+  const { core } = deps;
+  const app = fastify({
+    loggerInstance: deps.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    // A child logger per request costs as much as a database read. Log lines carry the request id themselves.
+    childLoggerFactory: (logger) => logger,
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    bodyLimit: core.limits.bodyBytes,
+    trustProxy: deps.trustProxy,
+    // Limits how long a caller may take to send a request. The response has no time limit: commands run for minutes.
+    requestTimeout: 60_000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    http: {
+      headersTimeout: 30_000,
+      maxHeaderSize: maxHeaderBytes,
+      // Checked by `requireHost`: Node's own response has no body.
+      requireHostHeader: false,
+    },
+    // During shutdown, requests on open connections are served; core refuses new sandboxes.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    // An id of any length is looked up and not found, instead of being refused by the router.
+    routerOptions: { maxParamLength: maxHeaderBytes },
+    frameworkErrors: (error, request, reply) => {
+      setWindowHeaders(reply, core.windows.countSource(request.ip));
+      sendError(core, error, request, reply);
+    },
+    clientErrorHandler: (error, socket) => answerClientError(core, error, socket),
+  }).withTypeProvider<ZodTypeProvider>();
+  app.server.maxConnections = maxConnections;
+  // Ignore an unknown Expect header: without a listener Node answers 417 without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.setErrorHandler((error, request, reply) => sendError(core, error, request, reply));
+  app.setNotFoundHandler(() => {
+    throw pathNotFound();
+  });
+
+  addHooks(app, deps);
+  addJsonBodyParser(app, core.limits.bodyBytes);
+  addValidation(app);
+  operationalRoutes(app, deps);
+  referenceRoutes(app, deps);
+  app.register(async (v1: HttpApp) => addVersionOne(v1, deps), { prefix: '/v1' });
+  return app;
+}
+
+function addVersionOne(v1: HttpApp, deps: HttpDeps): void {
+  addAccessControl(v1, deps.core);
+  // Its own handler, so that access control also runs for unknown paths below /v1.
+  v1.setNotFoundHandler(() => {
+    throw pathNotFound();
+  });
+  sandboxRoutes(v1, deps);
+  executionRoutes(v1, deps);
+  fileRoutes(v1, deps);
+  portRoutes(v1, deps);
+  accountRoutes(v1, deps);
+}

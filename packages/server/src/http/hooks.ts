@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { requestIdPattern } from '@mayfly/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { setWindowHeaders } from './access.ts';
+import type { HttpApp, HttpDeps } from './http-app.ts';
+
+/** Adds what applies to every request. One hook per lifecycle event, because each hook costs time on every request. */
+export function addHooks(app: HttpApp, { core, log, readiness }: HttpDeps): void {
+  app.decorateRequest('account');
+  app.decorateRequest('logged');
+  app.decorateRequest('window');
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.logged = {};
+    dropContentType(request.raw);
+    done();
+  });
+
+  app.addHook('onSend', (request, reply, payload, done) => {
+    reply.header('x-request-id', request.id);
+    if (request.window !== undefined) setWindowHeaders(reply, request.window);
+    keepConnectionAfterRefusal(reply);
+    if (readiness() === 'stopping') reply.header('connection', 'close');
+    done(null, payload);
+  });
+
+  app.addHook('onResponse', (request, reply, done) => {
+    const { url } = request.routeOptions;
+    // Counted by route pattern: counting by path would let callers create any number of time series.
+    core.metrics.requestAnswered(request.method, url ?? 'none', reply.statusCode);
+    if (isRequestLogOn(log.level)) logRequest(request, reply, url);
+    done();
+  });
+}
+
+/** Every body is parsed as JSON, but Fastify refuses a Content-Type that it does not know. */
+function dropContentType({ headers }: IncomingMessage): void {
+  if (headers['content-type'] !== undefined) delete headers['content-type'];
+}
+
+/** Fastify closes the connection after refusing a body, and a client that is still sending could lose the response with it. */
+function keepConnectionAfterRefusal(reply: FastifyReply): void {
+  if (reply.statusCode === 413 || reply.statusCode === 400) reply.removeHeader('connection');
+}
+
+/** The caller's X-Request-Id if it is 1 to 128 visible ASCII characters, otherwise a new id. */
+export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : newRequestId();
+}
+
+/** Random per process, so that ids stay unique across restarts. */
+const processPart = randomBytes(8).toString('hex');
+let count = 0;
+
+/** A unique id. It is not a secret: a counter is enough. */
+export function newRequestId(): string {
+  count += 1;
+  return `req_${processPart}${count.toString(36).padStart(7, '0')}`;
+}
+
+/** Writes one line per request. It contains no keys, bodies or query strings. */
+function logRequest(request: FastifyRequest, reply: FastifyReply, route: string | undefined): void {
+  request.log.info(
+    {
+      request_id: request.id,
+      method: request.method,
+      route: route ?? null,
+      status: reply.statusCode,
+      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+      account_id: request.account?.id,
+      ...request.logged,
+    },
+    'request_answered',
+  );
+}
+
+function isRequestLogOn(level: string): boolean {
+  return level === 'info' || level === 'debug' || level === 'trace';
+}

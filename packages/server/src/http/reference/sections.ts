@@ -1,0 +1,183 @@
+import {
+  exampleOf,
+  type JsonSchema,
+  type OpenApiDocument,
+  type OperationObject,
+  type ParameterObject,
+  type ResponseObject,
+} from '@mayfly/contract';
+import { type Html, html, jsonCode, prose, shellCode } from './html.ts';
+import { fieldsOf, isReference, nameOf, renderFields, resolveReference, typeWords } from './schema.ts';
+
+/** An operation with its place in the document. */
+interface PlacedOperation {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: OperationObject;
+}
+
+/** All operations, in document order. */
+export function operationsOf({ paths }: OpenApiDocument): readonly PlacedOperation[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+}
+
+/** An operation: description, parameters, body, responses and errors, with an example call and its response beside them. */
+export function renderOperation(document: OpenApiDocument, { method, path, operation }: PlacedOperation): Html {
+  const parameters = operation.parameters.map((part) => resolveReference(document.components.parameters, part));
+  const responses = Object.entries(operation.responses).filter(
+    (entry): entry is [string, ResponseObject] => !isReference(entry[1]),
+  );
+  const serverUrl = document.servers[0]?.url ?? '';
+  const shown = responses.find(([status]) => status === '201') ?? responses[0];
+  return html`
+    <article class="operation" id="${operation.operationId}">
+      <div class="words">
+        <h3><a href="#${operation.operationId}">${operation.summary}</a></h3>
+        <p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${path}</code></p>
+        ${operation.description !== undefined && html`<p>${prose(operation.description)}</p>`}
+        ${renderParameters('Path', parameters, 'path')}
+        ${renderParameters('Query', parameters, 'query')}
+        ${renderParameters('Headers', parameters, 'header')}
+        ${renderBody(document, operation)}
+        <h4>Responses</h4>
+        <ul class="answers">${responses.map(renderResponse)}</ul>
+        <h4>Errors</h4>
+        ${renderErrors(document, operation)}
+      </div>
+      <div class="sample">
+        <p class="label">Request</p>
+        ${shellCode(curlOf({ serverUrl, method, path, operation, parameters }))}
+        ${shown && html`<p class="label">Response ${shown[0]}</p>${jsonCode(shown[1].content['application/json'].example)}`}
+      </div>
+    </article>`;
+}
+
+function renderParameters(title: string, parameters: readonly ParameterObject[], place: string): Html | undefined {
+  const fields = parameters
+    // Every operation accepts X-Request-Id; the chapter on requests covers it.
+    .filter((parameter) => parameter.in === place && parameter.name !== 'X-Request-Id')
+    .map(({ name, required, description, schema }) => ({ name, isRequired: required, description, schema }));
+  return fields.length === 0 ? undefined : html`<h4>${title}</h4>${renderFields(fields)}`;
+}
+
+function renderBody(document: OpenApiDocument, { requestBody }: OperationObject): Html | undefined {
+  if (requestBody === undefined) return undefined;
+  const schema = resolveReference(document.components.schemas, requestBody.content['application/json'].schema);
+  const note = requestBody.required ? undefined : html` <span class="note">optional</span>`;
+  return html`<h4>Body${note}</h4>${renderFields(fieldsOf(schema, 'request'))}`;
+}
+
+function renderResponse([status, { description, content, headers }]: [string, ResponseObject]): Html {
+  const location = headers.Location;
+  const locationText = location === undefined || isReference(location) ? undefined : location.description;
+  return html`
+    <li>
+      <p>
+        <span class="status good">${status}</span>
+        <span class="type">${typeWords(content['application/json'].schema)}</span>
+      </p>
+      <p>${prose(description)}${locationText !== undefined && html` <code>Location</code>: ${locationText}`}</p>
+    </li>`;
+}
+
+/** The objects in responses. Request bodies are shown with their operations. */
+export function objectNames({ components }: OpenApiDocument): readonly string[] {
+  return Object.keys(components.schemas).filter((name) => !name.endsWith('Request'));
+}
+
+/** An object with its fields and an example. */
+export function renderObject({ components }: OpenApiDocument, name: string): Html {
+  const schema: JsonSchema = components.schemas[name] ?? {};
+  return html`
+    <article class="operation" id="${name}">
+      <div class="words">
+        <h3><a href="#${name}">${name}</a></h3>
+        ${schema.description !== undefined && html`<p>${prose(schema.description)}</p>`}
+        ${renderFields(fieldsOf(schema, 'response'))}
+      </div>
+      <div class="sample">
+        <p class="label">Example</p>
+        ${jsonCode(exampleOf(schema, components.schemas))}
+      </div>
+    </article>`;
+}
+
+/** An error type and its status. */
+interface PossibleError {
+  readonly status: string;
+  readonly type: string;
+}
+
+/** The errors that an operation can return, read from the names of its shared error responses (`429.quota_exceeded`). */
+function possibleErrors({ responses }: OperationObject): readonly PossibleError[] {
+  return Object.values(responses)
+    .filter(isReference)
+    .flatMap((reference) => {
+      const [status = '', ...types] = nameOf(reference).split('.');
+      return types.map((type) => ({ status, type }));
+    });
+}
+
+/** The error types that every operation can return. */
+function commonErrorTypes({ paths }: OpenApiDocument): ReadonlySet<string> {
+  const operations = Object.values(paths).flatMap((item) => Object.values(item));
+  const [first = [], ...others] = operations.map((operation) => possibleErrors(operation).map(({ type }) => type));
+  return new Set(first.filter((type) => others.every((types) => types.includes(type))));
+}
+
+/** The errors specific to an operation, with what to do about each. Common errors are covered by the chapter on errors. */
+function renderErrors(document: OpenApiDocument, operation: OperationObject): Html {
+  const common = commonErrorTypes(document);
+  const own = possibleErrors(operation).filter(({ type }) => !common.has(type));
+  const commonNote = html`<p class="note">Plus the <a href="#errors">errors of every call</a>.</p>`;
+  if (own.length === 0) return commonNote;
+  return html`<ul class="errors">${own.map((error) => renderError(document, error))}</ul>${commonNote}`;
+}
+
+function renderError(document: OpenApiDocument, { status, type }: PossibleError): Html {
+  const entry = document['x-error-table'].find((row) => row.type === type);
+  return html`
+    <li>
+      <p><span class="status bad">${status}</span> <a href="#error-${type}"><code>${type}</code></a></p>
+      <p>${prose(`${entry?.cause ?? ''} ${entry?.hint ?? ''}`)}</p>
+    </li>`;
+}
+
+interface Call {
+  readonly serverUrl: string;
+  readonly method: string;
+  readonly path: string;
+  readonly operation: OperationObject;
+  readonly parameters: readonly ParameterObject[];
+}
+
+/** The shell command that calls the operation with the document's examples. */
+export function curlOf({ serverUrl, method, path, operation, parameters }: Call): string {
+  const lines = [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${urlOf(serverUrl, path, parameters)}`,
+    '-H "Authorization: Bearer $MAYFLY_API_KEY"',
+  ];
+  const body = operation.requestBody?.content['application/json'].example;
+  if (body !== undefined) lines.push(`-d ${shellQuote(JSON.stringify(body, null, 2)).replaceAll('\n', '\n  ')}`);
+  return lines.join(' \\\n  ');
+}
+
+function urlOf(serverUrl: string, path: string, parameters: readonly ParameterObject[]): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (placeholder, name) => {
+    const parameter = parameters.find((one) => one.in === 'path' && one.name === name);
+    return parameter?.example === undefined ? placeholder : encodeURIComponent(String(parameter.example));
+  });
+  const query = parameters
+    .filter((one) => one.in === 'query' && one.example !== undefined)
+    .map((one) => `${one.name}=${encodeURIComponent(String(one.example))}`)
+    .join('&');
+  const url = `${serverUrl}${filled}${query === '' ? '' : `?${query}`}`;
+  return /[?&;$'"\s]/.test(url) ? shellQuote(url) : url;
+}
+
+/** Quotes a text as one shell word. */
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,150 @@
+import { executionSchema } from '@mayfly/contract';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { stubService } from '../../../test/app/stub-service.ts';
+import { resultOf } from '../../../test/core/stub-guest.ts';
+import { type ExecuteRequest, GuestRefusal, GuestUnreachable } from '../../core/ports/guest-agent.ts';
+
+let service: Awaited<ReturnType<typeof stubService>>;
+let sandboxId: string;
+beforeEach(async () => {
+  service = await stubService();
+  sandboxId = (await service.call('POST', '/v1/sandboxes')).body.id;
+});
+afterEach(() => service[Symbol.asyncDispose]());
+
+const exec = (body: unknown) => service.call('POST', `/v1/sandboxes/${sandboxId}/exec`, body);
+
+test('a command runs in /workspace with a timeout of one minute, and its result is stored', async () => {
+  const asked: ExecuteRequest[] = [];
+  service.connector.command = async (request) => {
+    asked.push(request);
+    service.clock.advanceMs(250);
+    return resultOf({ exitCode: 3, durationMs: 240, stdout: Buffer.from('grüße\n'), stderr: Buffer.from([0xff]) });
+  };
+  const { status, body } = await exec({ command: 'make', env: { CI: '1' } });
+  expect(status).toBe(200);
+  expect(executionSchema.parse(body)).toEqual({
+    object: 'execution',
+    id: expect.stringMatching(/^exec_[a-z2-7]{24}$/),
+    sandbox_id: sandboxId,
+    status: 'completed',
+    exit_code: 3,
+    stdout: 'grüße\n',
+    stderr: '\ufffd',
+    truncated: false,
+    oom_killed: false,
+    duration_ms: 240,
+    started_at: '2026-01-01T00:00:00.000Z',
+    finished_at: '2026-01-01T00:00:00.250Z',
+  });
+  expect(asked).toEqual([
+    {
+      id: body.id,
+      command: 'make',
+      cwd: '/workspace',
+      env: { CI: '1' },
+      timeoutMs: 60_000,
+      captureBytes: 1_048_576,
+    },
+  ]);
+  expect((await service.call('GET', `/v1/executions/${body.id}`)).body).toEqual(body);
+  await service.core.background.idle();
+  expect(service.connector.forgotten).toEqual([body.id]);
+});
+
+test('a command that timed out has exit code 124 and its output so far', async () => {
+  service.connector.command = async () => resultOf({ timedOut: true, exitCode: 124, stdout: Buffer.from('half') });
+  expect((await exec({ command: 'sleep 9' })).body).toMatchObject({
+    status: 'timeout',
+    exit_code: 124,
+    stdout: 'half',
+  });
+});
+
+test('output past the limit is cut between characters', async () => {
+  const stdout = Buffer.from('🦋'.repeat(262_145)).subarray(2, 2 + 1_048_576);
+  service.connector.command = async () => resultOf({ truncated: true, stdout });
+  const { body } = await exec({ command: 'yes' });
+  expect(body.truncated).toBe(true);
+  expect(body.stdout.endsWith('🦋')).toBe(true);
+});
+
+test('the record of a running command says so', async () => {
+  const { promise: ended, resolve: end } = Promise.withResolvers<ReturnType<typeof resultOf>>();
+  let id = '';
+  service.connector.command = async (request) => {
+    id = request.id;
+    return ended;
+  };
+  const answer = exec({ command: 'sleep 1' });
+  await vi.waitFor(() => expect(id).not.toBe(''), { timeout: 30_000 });
+  const { body } = await service.call('GET', `/v1/executions/${id}`);
+  expect(body).toMatchObject({ status: 'running', exit_code: null, finished_at: null, stdout: '' });
+  end(resultOf());
+  expect((await answer).body.status).toBe('completed');
+});
+
+describe('a command that failed', () => {
+  test.each(['bad_cwd', 'arguments_too_large', 'bad_request'])(
+    '%s from the agent is an invalid_request',
+    async (code) => {
+      service.connector.command = () => Promise.reject(new GuestRefusal(code, 'no such directory: /nowhere'));
+      const { status, body } = await exec({ command: 'ls', cwd: '/nowhere' });
+      expect([status, body.error.type, body.error.message]).toEqual([
+        400,
+        'invalid_request',
+        'no such directory: /nowhere',
+      ]);
+    },
+  );
+
+  test.each([
+    new GuestRefusal('internal', 'fork failed'),
+    new GuestRefusal('too_many', 'over 256 running'),
+    new GuestUnreachable('the connection was lost'),
+  ])('$message: 502 and a failed record', async (error) => {
+    let id = '';
+    service.connector.command = (request) => {
+      id = request.id;
+      return Promise.reject(error);
+    };
+    const { status, body } = await exec({ command: 'ls' });
+    expect([status, body.error.type]).toEqual([502, 'execution_failed']);
+    const record = (await service.call('GET', `/v1/executions/${id}`)).body;
+    expect(record).toMatchObject({ status: 'failed', exit_code: null, duration_ms: null });
+  });
+
+  test.each([
+    ['dies', () => service.driver.newest.die('killed by SIGKILL')],
+    ['is deleted', () => service.call('DELETE', `/v1/sandboxes/${sandboxId}`)],
+  ])('because its sandbox %s: immediate 502', async (_, interrupt) => {
+    const { promise: started, resolve: start } = Promise.withResolvers<void>();
+    service.connector.command = () => {
+      start();
+      return new Promise(() => {});
+    };
+    const answer = exec({ command: 'sleep 600' });
+    await started;
+    interrupt();
+    const { status, body } = await answer;
+    expect([status, body.error.type]).toEqual([502, 'execution_failed']);
+  });
+});
+
+test('commands after a lost connection share one reconnect', async () => {
+  await exec({ command: 'one' });
+  service.connector.disconnect();
+  const answers = await Promise.all(['two', 'three', 'four'].map((command) => exec({ command })));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(service.connector.attaches).toHaveLength(2);
+});
+
+test('an unknown execution is not found', async () => {
+  const answer = await service.call('GET', '/v1/executions/exec_x');
+  expect([answer.status, answer.body.error.type]).toEqual([404, 'not_found']);
+});
+
+test('the request is validated before the sandbox is looked up', async () => {
+  const answer = await service.call('POST', '/v1/sandboxes/sbx_x/exec', { command: '' });
+  expect(answer.status).toBe(400);
+});

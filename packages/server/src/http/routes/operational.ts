@@ -1,0 +1,65 @@
+import { BlockList, isIP } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors/api-error.ts';
+import { pathNotFound } from '../access.ts';
+import type { HttpApp, HttpDeps } from '../http-app.ts';
+
+/** The routes outside /v1 for operators and monitoring. None of them needs a key. */
+export function operationalRoutes(app: HttpApp, deps: HttpDeps): void {
+  healthRoute(app, deps);
+  metricsRoute(app, deps);
+  previewRootRoute(app, deps);
+}
+
+/** GET /healthz: 200 while a create would be served. */
+function healthRoute(app: HttpApp, deps: HttpDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/healthz',
+    handler: async (_request, reply) => {
+      const readiness = deps.readiness();
+      const ready = readiness === 'ready';
+      return reply.code(ready ? 200 : 503).send({ status: ready ? 'ok' : readiness });
+    },
+  });
+}
+
+/** GET /metrics: 404 for clients on other hosts, unless the metrics are public. */
+function metricsRoute(app: HttpApp, { metricsPage, metricsPublic }: HttpDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/metrics',
+    handler: async (request, reply) => {
+      if (!metricsPublic && !isLocal(request)) throw pathNotFound();
+      return reply.type(metricsPage.contentType).send(await metricsPage.text());
+    },
+  });
+}
+
+/** GET /preview-root.crt: the root certificate that preview visitors must trust. */
+function previewRootRoute(app: HttpApp, { previewRoot }: HttpDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/preview-root.crt',
+    handler: async (_request, reply) => {
+      const pem = previewRoot();
+      if (pem === undefined) throw new ApiError('not_found', noPreviewRoot);
+      return reply.type('application/x-pem-file').send(pem);
+    },
+  });
+}
+
+const noPreviewRoot =
+  'This service has no root certificate of its own: previews use the certificate that the operator configured.';
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether the client runs on this host and asks for itself. A proxy on this host asks on behalf of others. */
+function isLocal({ socket, headers }: FastifyRequest): boolean {
+  if (headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined) return false;
+  const address = socket.remoteAddress ?? '';
+  const version = isIP(address);
+  return version !== 0 && loopback.check(address, version === 6 ? 'ipv6' : 'ipv4');
+}

@@ -1,0 +1,71 @@
+import { closedPortSchema, portListSchema, portSchema } from '@mayfly/contract';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { stubService } from '../../../test/app/stub-service.ts';
+
+let service: Awaited<ReturnType<typeof stubService>>;
+beforeEach(async () => {
+  service = await stubService();
+});
+afterEach(() => service[Symbol.asyncDispose]());
+
+const create = async () => (await service.call('POST', '/v1/sandboxes')).body.id;
+const open = (id: string, port: unknown) => service.call('POST', `/v1/sandboxes/${id}/ports`, { port });
+const list = async (id: string) => portListSchema.parse((await service.call('GET', `/v1/sandboxes/${id}/ports`)).body);
+
+test('exposing a port returns a URL with an unguessable token, and the same URL when repeated', async () => {
+  const id = await create();
+  const first = await open(id, 3000);
+  expect(first.status).toBe(201);
+  const port = portSchema.parse(first.body);
+  expect(port).toMatchObject({ object: 'port', sandbox_id: id, port: 3000 });
+  expect(port.url).toMatch(/^https:\/\/[a-z2-7]{32}\.localhost:8443\/$/);
+  const again = await open(id, 3000);
+  expect([again.status, portSchema.parse(again.body)]).toEqual([201, port]);
+  const other = await create();
+  expect(portSchema.parse((await open(other, 3000)).body).url).not.toBe(port.url);
+});
+
+test('simultaneous requests for one port get the same URL', async () => {
+  const id = await create();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => open(id, 80)));
+  expect(new Set(answers.map(({ body }) => portSchema.parse(body).url)).size).toBe(1);
+});
+
+test('open ports are listed oldest first; a closed one disappears and gets a new URL when exposed again', async () => {
+  const id = await create();
+  for (const port of [9000, 80, 5173]) {
+    await open(id, port);
+    service.clock.advanceMs(1);
+  }
+  const before = await list(id);
+  expect(before.data.map(({ port }) => port)).toEqual([9000, 80, 5173]);
+  const closed = await service.call('DELETE', `/v1/sandboxes/${id}/ports/80`);
+  expect([closed.status, closedPortSchema.parse(closed.body)]).toEqual([
+    200,
+    { object: 'port', sandbox_id: id, port: 80, deleted: true },
+  ]);
+  expect((await list(id)).data.map(({ port }) => port)).toEqual([9000, 5173]);
+  expect((await service.call('DELETE', `/v1/sandboxes/${id}/ports/80`)).status).toBe(404);
+  expect(portSchema.parse((await open(id, 80)).body).url).not.toBe(before.data[1]?.url);
+});
+
+test.each([[0], [65_536], [80.5], ['80'], [null], [undefined]])('refuses port %j', async (port) => {
+  const id = await create();
+  const answer = await open(id, port);
+  expect([answer.status, answer.body.error.message]).toEqual([400, 'port must be an integer from 1 to 65535']);
+});
+
+test.each(['0', '65536', 'http', '1.5', '%20'])('refuses to close port %s', async (port) => {
+  const id = await create();
+  expect((await service.call('DELETE', `/v1/sandboxes/${id}/ports/${port}`)).status).toBe(400);
+});
+
+test('a sandbox that is not running has no ports', async () => {
+  const id = await create();
+  await open(id, 80);
+  await service.call('DELETE', `/v1/sandboxes/${id}`);
+  expect((await list(id)).data).toEqual([]);
+  expect((await open(id, 80)).status).toBe(404);
+  expect((await service.call('DELETE', `/v1/sandboxes/${id}/ports/80`)).status).toBe(404);
+  expect((await service.call('GET', '/v1/sandboxes/sbx_none/ports')).status).toBe(404);
+});

@@ -1,0 +1,250 @@
+import { deletedSandboxSchema, sandboxListSchema, sandboxSchema } from '@mayfly/contract';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { stubService } from '../../../test/app/stub-service.ts';
+import { runCommand } from '../../core/executions/run.ts';
+import { deleteSandbox, expireSandboxes } from '../../core/sandboxes/end.ts';
+import { getSandbox } from '../../core/sandboxes/read.ts';
+
+let service: Awaited<ReturnType<typeof stubService>>;
+beforeEach(async () => {
+  service = await stubService({ launchMs: 2000, attachMs: 2000, teardownMs: 50 });
+});
+afterEach(() => service[Symbol.asyncDispose]());
+
+const create = async (body?: unknown, headers?: Record<string, string>) =>
+  service.call('POST', '/v1/sandboxes', body, headers);
+const get = async (id: string) => (await service.call('GET', `/v1/sandboxes/${id}`)).body;
+
+describe('create', () => {
+  test('returns a running sandbox and its location', async () => {
+    const { status, headers, body } = await create({ name: 'build', size: 'medium', timeout_minutes: 30 });
+    expect(status).toBe(201);
+    expect(sandboxSchema.parse(body)).toEqual({
+      object: 'sandbox',
+      id: expect.stringMatching(/^sbx_[a-z2-7]{24}$/),
+      name: 'build',
+      status: 'running',
+      status_reason: null,
+      size: 'medium',
+      resources: { vcpu: 4, memory_gb: 8, disk_gb: 80 },
+      timeout_minutes: 30,
+      created_at: '2026-01-01T00:00:00.000Z',
+      ready_at: '2026-01-01T00:00:00.000Z',
+      expires_at: '2026-01-01T00:30:00.000Z',
+      deleted_at: null,
+    });
+    expect(headers.location).toBe(`http://localhost/v1/sandboxes/${body.id}`);
+    expect(await get(body.id)).toEqual(body);
+    expect(service.connector.identities).toEqual([
+      {
+        hostname: body.id.replace('_', '-'),
+        machineId: expect.stringMatching(/^[0-9a-f]{32}$/),
+        expiresAtMs: Date.UTC(2026, 0, 1, 0, 30),
+      },
+    ]);
+  });
+
+  test('a machine that does not launch: 503, a failed record, and the Idempotency-Key can be reused', async () => {
+    service.driver.beforeLaunched = () => Promise.reject(new Error('no\nroom'));
+    const failed = await create({}, { 'idempotency-key': 'k' });
+    expect([failed.status, failed.body.error.type]).toEqual([503, 'provisioning_failed']);
+    const { body } = await service.call('GET', '/v1/sandboxes');
+    expect(body.data[0]).toMatchObject({
+      status: 'failed',
+      status_reason: 'provisioning_failed: no room',
+      ready_at: null,
+    });
+    service.driver.beforeLaunched = async () => {};
+    expect((await create({}, { 'idempotency-key': 'k' })).status).toBe(201);
+  });
+
+  test('an agent that does not answer: 503, and the machine is destroyed', async () => {
+    service.connector.attachError = new Error('no answer');
+    expect((await create()).status).toBe(503);
+    expect(service.driver.newest.destroyed).toBe(true);
+  });
+
+  test('a machine that dies before it is ready: immediate 503', async () => {
+    service.connector.attach = async () => {
+      service.driver.newest.die('it fell over');
+      return new Promise(() => {});
+    };
+    const answer = await create();
+    expect([answer.status, answer.body.error.message]).toEqual([503, expect.stringContaining('it fell over')]);
+  });
+
+  test('a launch that takes too long: 503, and the late machine is destroyed', async () => {
+    await service[Symbol.asyncDispose]();
+    service = await stubService({ launchMs: 20 });
+    const late = Promise.withResolvers<void>();
+    service.driver.beforeLaunched = () => late.promise;
+    expect((await create()).status).toBe(503);
+    late.resolve();
+    await vi.waitFor(() => expect(service.driver.newest.destroyed).toBe(true), { timeout: 30_000 });
+  });
+
+  test('the same Idempotency-Key returns the same sandbox, whatever the body', async () => {
+    const first = await create({ name: 'one' }, { 'idempotency-key': 'k' });
+    const again = await create({ name: 'two' }, { 'idempotency-key': 'k' });
+    expect([first.status, again.status]).toEqual([201, 200]);
+    expect(again.body).toEqual(first.body);
+    expect(service.driver.machines).toHaveLength(1);
+  });
+
+  test('two simultaneous creates with one Idempotency-Key: one creates, both return the sandbox', async () => {
+    const both = await Promise.all([1, 2].map(() => create({}, { 'idempotency-key': 'k' })));
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 201]));
+    expect(both[0]?.body).toEqual(both[1]?.body);
+    expect(both[0]?.body.status).toBe('running');
+  });
+
+  test('two simultaneous creates with one Idempotency-Key that fail: both answer 503', async () => {
+    const launched = Promise.withResolvers<void>();
+    service.driver.beforeLaunched = () => launched.promise;
+    const both = Promise.all([1, 2].map(() => create({}, { 'idempotency-key': 'k' })));
+    await vi.waitFor(async () => expect((await service.call('GET', '/v1/sandboxes')).body.data).toHaveLength(1), {
+      timeout: 30_000,
+    });
+    launched.reject(new Error('no'));
+    expect((await both).map(({ status }) => status)).toEqual([503, 503]);
+  });
+});
+
+describe('list', () => {
+  test('pages contain every sandbox once, newest first, even when all were created at the same moment', async () => {
+    const created = await Promise.all(Array.from({ length: 7 }, () => create()));
+    const seen: string[] = [];
+    let query = 'limit=3';
+    for (;;) {
+      const { body } = await service.call('GET', `/v1/sandboxes?${query}`);
+      sandboxListSchema.parse(body);
+      seen.push(...body.data.map(({ id }) => id));
+      if (!body.has_more) break;
+      query = `limit=3&starting_after=${body.next_cursor}`;
+    }
+    const newestFirst = created.map(({ body }) => body).toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
+    expect(seen).toEqual(newestFirst.map(({ id }) => id));
+  });
+
+  test('omits deleted sandboxes by default', async () => {
+    const { body } = await create();
+    await service.call('DELETE', `/v1/sandboxes/${body.id}`);
+    expect((await service.call('GET', '/v1/sandboxes')).body.data).toEqual([]);
+    const all = await service.call('GET', '/v1/sandboxes?include_deleted=true');
+    expect(all.body.data[0]).toMatchObject({ id: body.id, status: 'deleted', status_reason: 'deleted' });
+  });
+
+  test('refuses a limit out of range and an invalid cursor', async () => {
+    const { status, body } = await service.call('GET', '/v1/sandboxes?limit=101&starting_after=x');
+    expect([status, body.error.message]).toEqual([
+      400,
+      'limit must be an integer from 1 to 100; starting_after must be a date-time',
+    ]);
+  });
+});
+
+describe('delete', () => {
+  test('returns once the machine is destroyed; a second delete is not found', async () => {
+    const { body } = await create();
+    const deleted = await service.call('DELETE', `/v1/sandboxes/${body.id}`);
+    expect(deleted.status).toBe(200);
+    deletedSandboxSchema.parse(deleted.body);
+    expect(service.driver.newest.destroyed).toBe(true);
+    expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(404);
+    expect(await get(body.id)).toMatchObject({ status: 'deleted', status_reason: 'deleted' });
+  });
+
+  test('a slow teardown: 202 and deleting, then deleted once the machine is destroyed', async () => {
+    const { body } = await create();
+    const gone = Promise.withResolvers<void>();
+    service.driver.newest.beforeDestroyed = () => gone.promise;
+    const deleting = await service.call('DELETE', `/v1/sandboxes/${body.id}`);
+    expect([deleting.status, deleting.body.status]).toEqual([202, 'deleting']);
+    sandboxSchema.parse(deleting.body);
+    expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(202);
+    const exec = await service.call('POST', `/v1/sandboxes/${body.id}/exec`, { command: 'ls' });
+    expect([exec.status, exec.body.error.message]).toEqual([409, expect.stringContaining('deleting')]);
+    gone.resolve();
+    await vi.waitFor(async () => expect((await get(body.id)).status).toBe('deleted'), { timeout: 30_000 });
+  });
+
+  test('a failed teardown is retried in the background', async () => {
+    const { body } = await create();
+    const { newest } = service.driver;
+    newest.beforeDestroyed = () => Promise.reject(new Error('stuck'));
+    expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(202);
+    expect((await get(body.id)).status).toBe('deleting');
+    newest.beforeDestroyed = async () => {};
+    await vi.waitFor(async () => expect((await get(body.id)).status).toBe('deleted'), 5_000);
+    expect(await get(body.id)).toMatchObject({ status_reason: 'deleted' });
+  });
+
+  test('during provisioning: 202, the create answers 503, and the machine is destroyed', async () => {
+    const launched = Promise.withResolvers<void>();
+    service.driver.beforeLaunched = () => launched.promise;
+    const creating = create();
+    const id = await vi.waitFor(
+      async () => {
+        const [sandbox] = (await service.call('GET', '/v1/sandboxes')).body.data;
+        expect(sandbox?.status).toBe('provisioning');
+        return sandbox?.id ?? '';
+      },
+      { timeout: 30_000 },
+    );
+    const exec = await service.call('POST', `/v1/sandboxes/${id}/exec`, { command: 'ls' });
+    expect([exec.status, exec.body.error.message]).toEqual([409, expect.stringContaining('provisioning')]);
+    expect((await service.call('DELETE', `/v1/sandboxes/${id}`)).status).toBe(202);
+    launched.resolve();
+    expect((await creating).status).toBe(503);
+    expect(service.driver.newest.destroyed).toBe(true);
+    expect(await get(id)).toMatchObject({ status: 'deleted', status_reason: 'deleted' });
+  });
+
+  test('a failed sandbox is deleted immediately and keeps its status_reason', async () => {
+    const { body } = await create();
+    service.driver.newest.die('killed by SIGKILL');
+    await vi.waitFor(async () => expect((await get(body.id)).status).toBe('failed'), { timeout: 30_000 });
+    expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(200);
+    expect(await get(body.id)).toMatchObject({ status: 'deleted', status_reason: 'machine_died: killed by SIGKILL' });
+  });
+});
+
+test('an expired sandbox is deleted with its machine', async () => {
+  const { body } = await create({ timeout_minutes: 1 });
+  service.clock.advanceMs(59_999);
+  await expireSandboxes(service.core);
+  expect((await get(body.id)).status).toBe('running');
+  service.clock.advanceMs(1);
+  await expireSandboxes(service.core);
+  expect(await get(body.id)).toMatchObject({ status: 'deleted', status_reason: 'expired' });
+  expect(service.driver.newest.destroyed).toBe(true);
+});
+
+test('a machine that dies makes its sandbox failed, with the reason', async () => {
+  const { body } = await create();
+  service.driver.newest.die('the guest powered itself off');
+  await vi.waitFor(
+    async () =>
+      expect(await get(body.id)).toMatchObject({
+        status: 'failed',
+        status_reason: 'machine_died: the guest powered itself off',
+      }),
+    { timeout: 30_000 },
+  );
+  const exec = await service.call('POST', `/v1/sandboxes/${body.id}/exec`, { command: 'ls' });
+  expect([exec.status, exec.body.error.type]).toEqual([409, 'sandbox_not_running']);
+  expect(exec.body.error.message).toContain('failed');
+});
+
+test('ids of other accounts are reported like unknown ids', async () => {
+  const { body } = await create();
+  const stranger = { id: 'acct_2', email: 'b@localhost', suspended: false, limits: {}, createdAtMs: 0 };
+  const command = { command: 'ls', cwd: '/', env: {}, timeout_ms: 1000 };
+  for (const id of [body.id, 'sbx_unknown']) {
+    const notFound = { type: 'not_found', message: 'No such sandbox.' };
+    await expect(getSandbox(service.core, stranger, id)).rejects.toMatchObject(notFound);
+    await expect(deleteSandbox(service.core, stranger, id)).rejects.toMatchObject(notFound);
+    await expect(runCommand(service.core, stranger, id, command)).rejects.toMatchObject(notFound);
+  }
+  expect((await get(body.id)).status).toBe('running');
+});

@@ -1,0 +1,171 @@
+import {
+  type Account,
+  type ClosedPort,
+  type DeletedFile,
+  type DeletedSandbox,
+  type Directory,
+  type Execution,
+  type ExecutionList,
+  type Port,
+  type PortList,
+  type Sandbox,
+  type SandboxList,
+  type ExecutionSummary as SummaryView,
+  sizes,
+  type Usage,
+  type WrittenFile,
+} from '@mayfly/contract';
+import { limitsOf } from '../core/accounts/account-limits.ts';
+import type { Core } from '../core/context.ts';
+import { decodeOutput } from '../core/executions/outcome.ts';
+import type { ExecutionListPage } from '../core/executions/records.ts';
+import type { DeletedFileRecord, DirectoryRecord, WrittenFileRecord } from '../core/files/sandbox-files.ts';
+import { usdOf } from '../core/money/balance.ts';
+import type { UsageSummary } from '../core/money/usage.ts';
+import type { AccountRecord } from '../core/ports/store/account-store.ts';
+import type { ExecutionRecord, ExecutionSummary } from '../core/ports/store/execution-store.ts';
+import type { PreviewRecord } from '../core/ports/store/preview-store.ts';
+import type { SandboxRecord } from '../core/ports/store/sandbox-store.ts';
+import type { SandboxPage } from '../core/sandboxes/read.ts';
+
+/** A sandbox as the API shows it. */
+export function sandboxView(record: SandboxRecord): Sandbox {
+  const { vcpu, memoryGb, diskGb } = sizes[record.size];
+  return {
+    object: 'sandbox',
+    id: record.id,
+    name: record.name,
+    status: record.status,
+    status_reason: record.statusReason,
+    size: record.size,
+    resources: { vcpu, memory_gb: memoryGb, disk_gb: diskGb },
+    timeout_minutes: record.timeoutMinutes,
+    created_at: isoTime(record.createdAtMs),
+    ready_at: isoTimeOrNull(record.readyAtMs),
+    expires_at: isoTimeOrNull(record.expiresAtMs),
+    deleted_at: isoTimeOrNull(record.deletedAtMs),
+  };
+}
+
+/** The response to a delete that is complete. */
+export function deletedSandboxView(record: SandboxRecord): DeletedSandbox {
+  return { object: 'sandbox', id: record.id, status: 'deleted', deleted_at: isoTime(record.deletedAtMs ?? 0) };
+}
+
+export function sandboxListView(page: SandboxPage): SandboxList {
+  return {
+    object: 'list',
+    data: page.sandboxes.map(sandboxView),
+    has_more: page.nextCursorMs !== null,
+    next_cursor: isoTimeOrNull(page.nextCursorMs),
+  };
+}
+
+/** An execution with its output as text. `captureBytes` is how much of each stream is stored at most. */
+export function executionView(record: ExecutionRecord, captureBytes: number): Execution {
+  const text = (bytes: Uint8Array) => decodeOutput(bytes, record.truncated && bytes.length >= captureBytes);
+  return { ...summaryView(record), stdout: text(record.stdout), stderr: text(record.stderr) };
+}
+
+export function executionListView({ executions, nextCursor }: ExecutionListPage): ExecutionList {
+  return {
+    object: 'list',
+    data: executions.map(summaryView),
+    has_more: nextCursor !== null,
+    next_cursor: nextCursor,
+  };
+}
+
+function summaryView(record: ExecutionSummary): SummaryView {
+  return {
+    object: 'execution',
+    id: record.id,
+    sandbox_id: record.sandboxId,
+    status: record.status,
+    exit_code: record.exitCode,
+    truncated: record.truncated,
+    oom_killed: record.oomKilled,
+    duration_ms: record.durationMs,
+    started_at: isoTime(record.startedAtMs),
+    finished_at: isoTimeOrNull(record.finishedAtMs),
+  };
+}
+
+export function portView(
+  { sandboxId, port, token, createdAtMs }: PreviewRecord,
+  urlOf: (token: string) => string,
+): Port {
+  return {
+    object: 'port',
+    sandbox_id: sandboxId,
+    port,
+    url: urlOf(token),
+    created_at: isoTime(createdAtMs),
+  };
+}
+
+export function portListView(previews: readonly PreviewRecord[], urlOf: (token: string) => string): PortList {
+  return { object: 'list', data: previews.map((preview) => portView(preview, urlOf)) };
+}
+
+export function closedPortView(sandboxId: string, port: number): ClosedPort {
+  return { object: 'port', sandbox_id: sandboxId, port, deleted: true };
+}
+
+export function accountView(
+  account: AccountRecord,
+  balanceMicroUsd: number,
+  { limits, prices }: Pick<Core, 'limits' | 'prices'>,
+): Account {
+  const { concurrentSandboxes, maxTimeoutMinutes } = limitsOf(limits, account);
+  const { small, medium, large } = prices;
+  return {
+    object: 'account',
+    id: account.id,
+    email: account.email,
+    balance_usd: usdOf(balanceMicroUsd),
+    limits: { concurrent_sandboxes: concurrentSandboxes, max_timeout_minutes: maxTimeoutMinutes },
+    pricing_usd_per_hour: { small: usdOf(small), medium: usdOf(medium), large: usdOf(large) },
+  };
+}
+
+export function usageView(usage: UsageSummary): Usage {
+  return {
+    object: 'usage',
+    period_days: usage.days,
+    balance_usd: usdOf(usage.balanceMicroUsd),
+    spent_usd: usdOf(usage.spentMicroUsd),
+    added_usd: usdOf(usage.addedMicroUsd),
+    sandboxes_created: usage.sandboxesCreated,
+    runtime_minutes: usage.runtimeMinutes,
+  };
+}
+
+export function writtenFileView({ sandboxId, path, sizeBytes }: WrittenFileRecord): WrittenFile {
+  return { object: 'file', sandbox_id: sandboxId, path, bytes: sizeBytes };
+}
+
+/** A directory listing. Devices, sockets and pipes appear as files without a size. */
+export function directoryView({ path, entries }: DirectoryRecord): Directory {
+  return {
+    object: 'list',
+    path,
+    entries: entries.map(({ name, type, sizeBytes }) => ({
+      name: name.toString('utf8'),
+      type: type === 'other' ? 'file' : type,
+      size_bytes: type === 'file' ? sizeBytes : null,
+    })),
+  };
+}
+
+export function deletedFileView({ sandboxId, path }: DeletedFileRecord): DeletedFile {
+  return { object: 'file', sandbox_id: sandboxId, path, deleted: true };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function isoTimeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms);
+}

@@ -1,0 +1,10 @@
+/** The entry `@mayfly/server/machines`: what set-up needs to check a host and to build templates. */
+export { ProgramFailed, type RunProgramOptions, runProgram } from './host/run-program.ts';
+export { checkHostSupport, type HostPaths } from './qemu/check-host.ts';
+export type { HostTools } from './qemu/driver.ts';
+export { detectEngine, type QemuEngine } from './qemu/engine.ts';
+export { takeDownUnusedHost } from './qemu/network/host/host-network.ts';
+export { hostStateDir } from './qemu/network/plan/address-plan.ts';
+export { BootStalled, maxBootAttempts } from './qemu/template/boot-watch.ts';
+export { buildTemplate, type WarmUp } from './qemu/template/build.ts';
+export { openTemplate, type Template, templateKey } from './qemu/template/template.ts';

@@ -1,0 +1,38 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { checkCgroupSupport } from './check-host.ts';
+
+let root = '';
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'mayfly-cgroup-'));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+it('reports a host without cgroups, with the remedy', async () => {
+  expect(await checkCgroupSupport(root)).toEqual([
+    { what: `there are no cgroups under ${root}`, remedy: expect.stringContaining(`mount -t cgroup2 cgroup2 ${root}`) },
+  ]);
+});
+
+it('accepts cgroups and leaves no trial group behind', async () => {
+  await writeFile(join(root, 'cgroup.controllers'), 'cpu memory pids\n');
+  await writeFile(join(root, 'cgroup.subtree_control'), 'cpu memory pids\n');
+  expect(await checkCgroupSupport(root)).toEqual([]);
+  expect((await readdir(root)).toSorted()).toEqual(['cgroup.controllers', 'cgroup.subtree_control']);
+});
+
+it('names a hierarchy in which no group can be created', async () => {
+  await mkdir(join(root, 'memory'));
+  await writeFile(join(root, 'memory', 'cgroup.procs'), '');
+  // The trial fails on the existing folder as it would on a read-only hierarchy.
+  await mkdir(join(root, 'memory', `mayfly-check-${process.pid}`));
+  const [problem] = await checkCgroupSupport(root);
+  expect(problem?.what).toBe(`no cgroup can be created under ${join(root, 'memory')} (EEXIST)`);
+  expect(problem?.remedy).toContain('remount,rw');
+});
+
+it.runIf(process.getuid?.() === 0)('accepts the host that runs these tests', async () => {
+  expect(await checkCgroupSupport()).toEqual([]);
+});

@@ -1,0 +1,111 @@
+import { chmod, chown, constants, copyFile, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type SizeName, sizes } from '@mayfly/contract';
+import { machineLimits } from './jail/cgroup-limits.ts';
+import type { Cgroups } from './jail/cgroups.ts';
+import type { UidLease, UidLeases } from './jail/uid-leases.ts';
+import { type MachineLayout, type MachineRecord, machineLayout, writeMachineRecord } from './machine-folder.ts';
+import type { MachineNetwork, MachineNetworks } from './network/machine-networks.ts';
+import type { NetworkPool } from './network/network-pool.ts';
+import { ReleaseStack } from './release-stack.ts';
+import type { StepRunner } from './steps.ts';
+
+/** What one machine uses of the host besides its process. */
+export interface MachineResources {
+  readonly id: string;
+  readonly size: SizeName;
+  readonly layout: MachineLayout;
+  readonly lease: UidLease;
+  readonly network: MachineNetwork;
+  /** A process joins the machine's cgroup by writing its pid to these files. */
+  readonly cgroupProcs: readonly string[];
+}
+
+export interface HostResourcesOptions {
+  readonly machinesDir: string;
+  readonly leases: UidLeases;
+  readonly cgroups: Cgroups;
+  readonly networks: MachineNetworks;
+  readonly networkPool: NetworkPool<UidLease>;
+  readonly step: StepRunner;
+}
+
+/** Allocates a user id, network, cgroup and folder for each machine. */
+export class HostResources {
+  readonly #options: HostResourcesOptions;
+
+  constructor(options: HostResourcesOptions) {
+    this.#options = options;
+  }
+
+  folderOf(id: string): string {
+    return join(this.#options.machinesDir, id);
+  }
+
+  /** Allocates everything a new machine needs. Whatever was allocated is on the stack, also when this fails. Fails when the id is in use. */
+  async allocate(
+    id: string,
+    size: SizeName,
+    emptyLayerPath: string,
+    releases: ReleaseStack,
+    step: StepRunner,
+  ): Promise<MachineResources> {
+    const { networkPool, cgroups } = this.#options;
+    const layout = machineLayout(this.folderOf(id));
+    // Owned by root, so that a QEMU that broke out cannot replace a socket or a log with a link.
+    await step('make folder', async () => {
+      await mkdir(layout.folder, { mode: 0o711 });
+      this.#pushFolder(id, releases);
+    });
+    const { lease, network, releases: networkReleases } = await networkPool.claim();
+    releases.absorb(networkReleases);
+    this.#pushCgroup(id, releases);
+    const { vcpu, memoryGb } = sizes[size];
+    const cgroupProcs = await cgroups.create(id, machineLimits(vcpu, memoryGb * 1024 ** 3));
+    await step('write record', () => writeMachineRecord(layout.recordPath, { id, size, lease }));
+    this.#pushDisk(layout, releases);
+    await step('copy disk', () => copyFile(emptyLayerPath, layout.diskPath, constants.COPYFILE_FICLONE));
+    await step('chown disk', async () => {
+      await chmod(layout.diskPath, 0o600);
+      await chown(layout.diskPath, lease.uid, lease.gid);
+    });
+    return { id, size, layout, lease, network, cgroupProcs };
+  }
+
+  /** Takes over the resources of a machine that an earlier service left running. They are on the stack, also when this fails. */
+  async adopt(
+    { id, size, lease }: MachineRecord,
+    releases: ReleaseStack,
+  ): Promise<Omit<MachineResources, 'cgroupProcs'>> {
+    const { leases, networks, step } = this.#options;
+    const layout = machineLayout(this.folderOf(id));
+    this.#pushFolder(id, releases);
+    releases.push('release uid', () => leases.release(lease));
+    const networkReleases = new ReleaseStack(step);
+    releases.push('release network', () => networkReleases.release());
+    this.#pushCgroup(id, releases);
+    this.#pushDisk(layout, releases);
+    await step('lease uid', async () => leases.adopt(lease));
+    const network = await networks.adopt(lease.slot, networkReleases);
+    return { id, size, layout, lease, network };
+  }
+
+  /** Pushes what a machine that is gone may have left. Its network and uid are released by the sweeps. */
+  pushOrphan(id: string, releases: ReleaseStack): void {
+    this.#pushFolder(id, releases);
+    this.#pushCgroup(id, releases);
+  }
+
+  #pushFolder(id: string, releases: ReleaseStack): void {
+    releases.push('remove folder', () => rm(this.folderOf(id), { recursive: true, force: true }));
+  }
+
+  #pushCgroup(id: string, releases: ReleaseStack): void {
+    releases.push('remove cgroup', () => this.#options.cgroups.remove(id));
+  }
+
+  /** The uid owns the disk, so the disk is removed before the uid is released. */
+  #pushDisk({ diskPath }: MachineLayout, releases: ReleaseStack): void {
+    releases.push('remove disk', () => rm(diskPath, { force: true }));
+  }
+}

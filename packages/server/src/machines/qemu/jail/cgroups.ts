@@ -1,0 +1,180 @@
+import { constants } from 'node:fs';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { runStep, type StepRunner } from '../steps.ts';
+import type { CgroupLayout, Hierarchy } from './cgroup-layout.ts';
+import { type CgroupLimits, type ControlFile, controlFiles } from './cgroup-limits.ts';
+
+/** The folder for all of Mayfly's groups in a hierarchy. Nothing outside it is ever written. */
+const ownFolder = 'mayfly';
+
+/** The cgroups of one service's machines: mayfly/<instance>/<id> in every hierarchy. */
+export class Cgroups {
+  readonly #layout: CgroupLayout;
+  readonly #instance: string;
+  readonly #step: StepRunner;
+  /** Hierarchies whose parent folders are known to exist. */
+  readonly #prepared = new Set<Hierarchy>();
+
+  constructor(layout: CgroupLayout, instance: string, step: StepRunner = runStep) {
+    this.#layout = layout;
+    this.#step = step;
+    this.#instance = checkName(instance);
+  }
+
+  /** Creates a machine's group with its limits. Returns the cgroup.procs files by which a process joins it. Must be removed also when this fails. */
+  async create(id: string, limits: CgroupLimits): Promise<readonly string[]> {
+    checkName(id);
+    const procs: string[] = [];
+    for (const hierarchy of this.#layout.hierarchies) {
+      const group = await this.#step('make cgroup', () => this.#makeGroup(hierarchy, id));
+      const files = controlFiles(this.#layout.version, hierarchy.controllers, limits);
+      await this.#step('limit cgroup', async () => {
+        for (const file of files) await writeControl(group, file);
+      });
+      procs.push(join(group, 'cgroup.procs'));
+    }
+    return procs;
+  }
+
+  /** Kills the processes in a machine's group and removes it. A missing group is no error. */
+  async remove(id: string): Promise<void> {
+    checkName(id);
+    for (const hierarchy of this.#layout.hierarchies) await removeGroup(join(this.#parent(hierarchy), id));
+  }
+
+  /** The ids of all machines that have a group, including those of an earlier service with the same instance name. */
+  async list(): Promise<string[]> {
+    const folders = await Promise.all(
+      this.#layout.hierarchies.map((hierarchy) =>
+        readdir(this.#parent(hierarchy), { withFileTypes: true }).catch(() => []),
+      ),
+    );
+    const names = folders.flat().flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    return [...new Set(names)].toSorted();
+  }
+
+  /** How many processes of a machine the kernel killed for exceeding the memory limit; 0 when that is unknown. */
+  async outOfMemoryKills(id: string): Promise<number> {
+    const memory = this.#layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes('memory'));
+    if (!memory) return 0;
+    const file = this.#layout.version === 2 ? 'memory.events' : 'memory.oom_control';
+    return (await readCounter(join(this.#parent(memory), checkName(id)), file, 'oom_kill')) ?? 0;
+  }
+
+  /** Removes this service's folders, and Mayfly's, where they are empty. */
+  async removeEmptyParents(): Promise<void> {
+    for (const hierarchy of this.#layout.hierarchies) {
+      await rmdir(this.#parent(hierarchy)).catch(() => {});
+      await rmdir(join(hierarchy.root, ownFolder)).catch(() => {});
+    }
+  }
+
+  #parent({ root }: Hierarchy): string {
+    return join(root, ownFolder, this.#instance);
+  }
+
+  async #makeGroup(hierarchy: Hierarchy, id: string): Promise<string> {
+    const group = join(this.#parent(hierarchy), id);
+    if (!this.#prepared.has(hierarchy)) await this.#makeParents(hierarchy);
+    try {
+      await mkdir(group);
+    } catch (error) {
+      // Another service has removed the folders because they were empty.
+      if (errorCode(error) !== 'ENOENT') throw error;
+      await this.#makeParents(hierarchy);
+      await mkdir(group);
+    }
+    return group;
+  }
+
+  /** In version 2 a group has only the controllers that every folder above it delegates. */
+  async #makeParents(hierarchy: Hierarchy): Promise<void> {
+    for (const folder of [join(hierarchy.root, ownFolder), this.#parent(hierarchy)]) {
+      await mkdir(folder, { recursive: true });
+      if (this.#layout.version === 1 || hierarchy.controllers.length === 0) continue;
+      const value = hierarchy.controllers.map((controller) => `+${controller}`).join(' ');
+      await writeControl(folder, { name: 'cgroup.subtree_control', value });
+    }
+    this.#prepared.add(hierarchy);
+  }
+}
+
+function checkName(name: string): string {
+  if (!/^[a-z0-9_-]{1,64}$/.test(name)) throw new Error(`not a cgroup name: ${JSON.stringify(name)}`);
+  return name;
+}
+
+/** How long to wait before trying again to remove a group that still has processes. */
+const removeRetryMs = 5;
+
+/** How long the kernel may take to end the processes of a group. */
+const removeDeadlineMs = 10_000;
+
+/** Kills every process of a group and removes it. A missing group is no error. Fails when the processes do not end in time. */
+async function removeGroup(group: string): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += removeRetryMs) {
+    try {
+      await rmdir(group);
+      return;
+    } catch (cause) {
+      const code = errorCode(cause);
+      if (code === 'ENOENT') return;
+      if (code !== 'EBUSY' || waitedMs >= removeDeadlineMs) {
+        throw new Error(`could not remove the cgroup ${group}`, { cause });
+      }
+    }
+    await killAll(group);
+    await wait(removeRetryMs);
+  }
+}
+
+async function killAll(group: string): Promise<void> {
+  // Opened without O_CREAT, because groups of version 1 and of kernels before 5.14 have no such file.
+  const killedAtOnce = await writeFile(join(group, 'cgroup.kill'), '1', { flag: constants.O_WRONLY }).then(
+    () => true,
+    () => false,
+  );
+  if (killedAtOnce) return;
+  for (const pid of parseProcs(await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => ''))) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if (errorCode(error) !== 'ESRCH') throw error;
+    }
+  }
+}
+
+/** The pids in a cgroup.procs file. A process of another pid namespace is listed as 0, which must never be killed: it means a whole group. */
+export function parseProcs(text: string): number[] {
+  return text
+    .split('\n')
+    .map(Number)
+    .filter((pid) => Number.isSafeInteger(pid) && pid > 1);
+}
+
+/** The error codes of a control file that the kernel does not have. */
+const unsupported = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP']);
+
+/** Writes one control file of a group. Skips an optional one that the kernel does not have. */
+async function writeControl(group: string, { name, value, optional }: ControlFile): Promise<void> {
+  try {
+    await writeFile(join(group, name), value);
+  } catch (cause) {
+    if (optional && unsupported.has(errorCode(cause) ?? '')) return;
+    throw new Error(`could not write "${value}" to ${join(group, name)}`, { cause });
+  }
+}
+
+/** One number of a control file with lines of "name number"; undefined when the file or the name is missing. */
+async function readCounter(group: string, file: string, name: string): Promise<number | undefined> {
+  const text = await readFile(join(group, file), 'utf8').catch(() => '');
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+  return line === undefined ? undefined : Number(line.slice(name.length + 1));
+}
+
+/** The code of a system error, or undefined. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,45 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type MachineRecord, NewerMachineRecord, readMachineRecord, writeMachineRecord } from './machine-folder.ts';
+
+const record: MachineRecord = {
+  id: 'sbx_one',
+  size: 'small',
+  lease: { slot: 3, uid: 2_000_003, gid: 2_000_003, token: 'token' },
+  process: { pid: 4711, startTicks: 815, bootId: 'boot' },
+};
+
+let folder = '';
+let path = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mayfly-record-'));
+  path = join(folder, 'machine.json');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+it('reads what it wrote, and records without a version', async () => {
+  await writeMachineRecord(path, record);
+  expect(await readMachineRecord(path)).toEqual(record);
+  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ version: 1 });
+  await writeFile(path, JSON.stringify(record));
+  expect(await readMachineRecord(path)).toEqual(record);
+});
+
+it('ignores unknown fields', async () => {
+  await writeFile(path, JSON.stringify({ version: 1, ...record, added: { by: 'a newer version' } }));
+  expect(await readMachineRecord(path)).toEqual(record);
+});
+
+it.each(['', '{', '[]', '{"id":"sbx_one"}', '{"version":"x"}'])('ignores the malformed record %j', async (text) => {
+  await writeFile(path, text);
+  expect(await readMachineRecord(path)).toBeUndefined();
+});
+
+it('refuses a record of a newer Mayfly and says what to do', async () => {
+  await writeFile(path, JSON.stringify({ version: 2, something: 'else' }));
+  const error = await readMachineRecord(path).catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(NewerMachineRecord);
+  expect(String(error)).toContain('npm run destroy');
+});

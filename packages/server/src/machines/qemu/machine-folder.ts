@@ -1,0 +1,100 @@
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sizeNames } from '@mayfly/contract';
+import { z } from 'zod';
+import { processIdentity } from './jail/proc.ts';
+
+/** The unix sockets of one machine. */
+export interface MachineSockets {
+  readonly qmp: string;
+  readonly control: string;
+  readonly data: string;
+}
+
+/** The paths of one machine's files. */
+export interface MachineLayout {
+  readonly folder: string;
+  readonly diskPath: string;
+  readonly logPath: string;
+  readonly consolePath: string;
+  readonly recordPath: string;
+  readonly sockets: MachineSockets;
+}
+
+/** The longest path of a unix socket that Linux accepts. */
+const maxSocketPathBytes = 107;
+
+/** The files of a machine in its folder. Throws when the folder's path is too long for a unix socket. */
+export function machineLayout(folder: string): MachineLayout {
+  const sockets = { qmp: join(folder, 'qmp'), control: join(folder, 'control'), data: join(folder, 'data') };
+  if (Buffer.byteLength(sockets.control) > maxSocketPathBytes) {
+    throw new Error(`The path ${folder} is too long for a unix socket. Choose a shorter MAYFLY_DATA_DIR.`);
+  }
+  return {
+    folder,
+    diskPath: join(folder, 'disk.qcow2'),
+    logPath: join(folder, 'qemu.log'),
+    consolePath: join(folder, 'console.log'),
+    recordPath: join(folder, 'machine.json'),
+    sockets,
+  };
+}
+
+/** The version that is written, and the newest that can be read. Increase it when older versions of Mayfly would misread the record. */
+const recordVersion = 1;
+
+/** Unknown fields are ignored: a newer Mayfly may add fields without increasing the version. */
+const machineRecord = z.object({
+  id: z.string(),
+  size: z.enum(sizeNames),
+  /** Its user id and network slot. */
+  lease: z.object({ slot: z.number().int(), uid: z.number().int(), gid: z.number().int(), token: z.string() }),
+  /** Absent until the process was started. */
+  process: processIdentity.optional(),
+});
+
+/** The first records had no version. */
+const versioned = z.object({ version: z.number().int().default(1) });
+
+/** The file by which the next service adopts a machine or removes what it left. */
+export type MachineRecord = z.infer<typeof machineRecord>;
+
+/** A record that only a newer Mayfly can read. Its machine must not be touched. */
+export class NewerMachineRecord extends Error {
+  override readonly name = 'NewerMachineRecord';
+
+  constructor(path: string, version: number) {
+    super(
+      `${path} was written by a newer Mayfly (record version ${version}; this Mayfly reads versions up to ${recordVersion}). ` +
+        'Its machine may still be running. Nothing was changed. Start the newer Mayfly again, or destroy its sandboxes with it ' +
+        '(npm run destroy) before you return to this version.',
+    );
+  }
+}
+
+/** Writes the record of a machine atomically. */
+export async function writeMachineRecord(path: string, record: MachineRecord): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify({ version: recordVersion, ...record }), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+/** Reads the record of a machine; undefined when there is none or it is malformed. Throws NewerMachineRecord. */
+export async function readMachineRecord(path: string): Promise<MachineRecord | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const version = versioned.safeParse(content).data?.version ?? 0;
+  if (version > recordVersion) throw new NewerMachineRecord(path, version);
+  return machineRecord.safeParse(content).data;
+}
+
+/** Throws NewerMachineRecord when any machine of the folder has a record that only a newer Mayfly can read. */
+export async function refuseNewerRecords(machinesDir: string): Promise<void> {
+  const ids = await readdir(machinesDir);
+  await Promise.all(ids.map((id) => readMachineRecord(machineLayout(join(machinesDir, id)).recordPath)));
+}

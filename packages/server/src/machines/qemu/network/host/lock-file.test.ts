@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { RpcChild } from '../../../../../test/network/rpc.ts';
+import { takeLock, tryLock, withLock } from './lock-file.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mayfly-lock-'));
+  path = join(folder, 'lock');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test.each([
+  ['shared', 'shared', true],
+  ['shared', 'exclusive', false],
+  ['exclusive', 'shared', false],
+  ['exclusive', 'exclusive', false],
+] as const)('while a %s lock is held, a %s lock is available: %s', (held, wanted, isAvailable) => {
+  using _held = tryLock(path, held);
+  using lock = tryLock(path, wanted);
+  expect(lock !== undefined).toBe(isAvailable);
+});
+
+test('a released lock can be taken again', () => {
+  for (const mode of ['exclusive', 'shared', 'exclusive'] as const) {
+    using lock = tryLock(path, mode);
+    expect(lock).toBeDefined();
+  }
+});
+
+test('work under a lock runs one at a time', async () => {
+  const running: number[] = [];
+  const work = async (): Promise<void> => {
+    running.push(running.length);
+    expect(running).toEqual([0]);
+    await new Promise((resolve) => setImmediate(resolve));
+    running.pop();
+  };
+  await Promise.all([withLock(path, work), withLock(path, work), withLock(path, work)]);
+  expect(running).toEqual([]);
+});
+
+test('a lock holds between processes and is released when its process is killed', async () => {
+  const worker = join(import.meta.dirname, '../../../../../test/network/lock-worker.ts');
+  const other = new RpcChild([process.execPath, worker]);
+  expect(await other.ask('lock', { path, mode: 'shared' })).toBe(true);
+  expect(tryLock(path, 'exclusive')).toBeUndefined();
+  using _shared = tryLock(path, 'shared');
+  expect(_shared).toBeDefined();
+  expect(await other.ask('lock', { path, mode: 'exclusive' })).toBe(false);
+  _shared?.[Symbol.dispose]();
+  const waiting = takeLock(path, 'exclusive');
+  await other.kill();
+  using lock = await waiting;
+  expect(lock).toBeDefined();
+});

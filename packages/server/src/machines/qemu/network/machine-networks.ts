@@ -1,0 +1,231 @@
+import { access } from 'node:fs/promises';
+import PQueue from 'p-queue';
+import type { EgressPolicy } from '../../../core/ports/machine-driver.ts';
+import type { Log } from '../../../core/ports/runtime.ts';
+import { ReleaseStack } from '../release-stack.ts';
+import { runStep, type StepRunner } from '../steps.ts';
+import { compileEgress } from './egress-policy.ts';
+import { HostNetwork } from './host/host-network.ts';
+import { runTool } from './host/kernel-state.ts';
+import { hostStateDir, linkNameOf, netnsNameOf, planSlot, type SlotPlan, tapName } from './plan/address-plan.ts';
+import { NetworkRecords } from './records.ts';
+import { Resolver } from './resolver/resolver.ts';
+import { egressRuleset } from './rules/egress-ruleset.ts';
+import { defaultNetworkLimits, machineRuleset, type NetworkLimits } from './rules/machine-ruleset.ts';
+import { createNamespaceScript, removeNamespaceScript } from './rules/namespace-scripts.ts';
+
+/** The network of one machine. */
+export interface MachineNetwork {
+  readonly slot: number;
+  /** The path of the network namespace that QEMU runs in. */
+  readonly netnsPath: string;
+  /** The tap device in the namespace. Only the machine's uid can open it. */
+  readonly tapName: string;
+  /** Replaces the egress policy for new and open connections. When it fails, the old policy stays in force. */
+  setEgress(policy: EgressPolicy): Promise<void>;
+  /** Removes the network. QEMU must have exited. Safe to call more than once. */
+  release(): Promise<void>;
+}
+
+/** A slot that only this service uses on the whole host, and the uid that belongs to it. */
+export interface SlotLease {
+  readonly slot: number;
+  readonly uid: number;
+}
+
+export interface MachineNetworksOptions {
+  /** Identifies the service across restarts, e.g. its data folder. A service sweeps only its own networks. */
+  readonly owner: string;
+  /** Path of the mayfly-net program. */
+  readonly helperPath: string;
+  readonly log: Log;
+  readonly limits?: NetworkLimits;
+  /** State that all services of the host share. */
+  readonly stateDir?: string;
+  readonly resolvConfPath?: string;
+  readonly step?: StepRunner;
+}
+
+/** The largest number of networks that a sweep removes at a time. */
+const sweepConcurrency = 4;
+
+/** Creates, adopts and removes the networks of one service's machines. Several services can share a host. */
+export class MachineNetworks implements AsyncDisposable {
+  readonly #owner: string;
+  readonly #limits: NetworkLimits;
+  readonly #log: Log;
+  readonly #host: HostNetwork;
+  readonly #records: NetworkRecords;
+  readonly #resolver: Resolver;
+  readonly #step: StepRunner;
+  readonly #usedSlots = new Set<number>();
+
+  private constructor(options: MachineNetworksOptions, stateDir: string, host: HostNetwork) {
+    const { owner, helperPath, log, limits = defaultNetworkLimits, resolvConfPath = '/etc/resolv.conf' } = options;
+    this.#owner = owner;
+    this.#limits = limits;
+    this.#log = log;
+    this.#host = host;
+    this.#step = options.step ?? runStep;
+    this.#records = new NetworkRecords(stateDir);
+    this.#resolver = new Resolver({ helperPath, resolvConfPath, log });
+  }
+
+  /** Sets up the host, or joins the set-up of other services, and starts the resolver. */
+  static async open(options: MachineNetworksOptions): Promise<MachineNetworks> {
+    const { stateDir = hostStateDir, log } = options;
+    return new MachineNetworks(options, stateDir, await HostNetwork.open(stateDir, log));
+  }
+
+  /** Checks the host's set-up now and repairs it. This also happens every ten seconds. */
+  repair(): Promise<void> {
+    return this.#host.repair();
+  }
+
+  /**
+   * Creates a network for a leased slot. Anything an earlier machine left in that slot is removed first.
+   * Its release is pushed before anything is created, so a failure leaves nothing behind.
+   */
+  async create(
+    { slot, uid }: SlotLease,
+    releases: ReleaseStack,
+    egress: EgressPolicy = 'all',
+  ): Promise<MachineNetwork> {
+    const plan = planSlot(slot, this.#host.range);
+    const compiled = compileEgress(egress);
+    if (!Number.isInteger(uid) || uid <= 0) throw new Error(`${uid} is not a valid uid for a machine.`);
+    const network = this.#track(plan, releases);
+    if (await this.#records.read(slot).catch(() => true)) await this.#remove(slot);
+    const record = { owner: this.#owner, egress, isApplied: true };
+    await this.#step('record network', () => this.#records.write(slot, record));
+    const rulesets = [machineRuleset(this.#limits), egressRuleset(compiled)];
+    const script = createNamespaceScript(plan, uid, this.#limits, rulesets);
+    await this.#step('make network', () => this.#make(plan, script));
+    await this.#step('start dns', () => this.#resolver.serve(slot, plan.netnsPath, compiled));
+    return network;
+  }
+
+  /** Runs the script that creates a network. Retries once after removing leftovers that had no record. */
+  async #make({ slot, netnsName, linkName }: SlotPlan, script: string): Promise<void> {
+    await runScript(script).catch(async (err: unknown) => {
+      this.#log.warn({ slot, err }, 'network_creation_retried');
+      await runScript(removeNamespaceScript(netnsName, linkName));
+      await runScript(script);
+    });
+  }
+
+  /**
+   * Takes over the network of a machine that kept running after an earlier service ended, with its policy. Starts no program unless a
+   * policy change was interrupted. When this fails, the release is pushed nonetheless, unless another service owns the slot.
+   */
+  async adopt(slot: number, releases: ReleaseStack): Promise<MachineNetwork> {
+    const plan = planSlot(slot, this.#host.range);
+    const record = await this.#records.read(slot).catch(() => undefined);
+    const notOwned = `Slot ${slot} has no network that belongs to ${this.#owner}.`;
+    if (record && record.owner !== this.#owner) throw new Error(notOwned);
+    const network = this.#track(plan, releases);
+    if (!record) throw new Error(notOwned);
+    await this.#step('adopt network', () => access(plan.netnsPath));
+    await this.#step('start dns', () => this.#resolver.serve(slot, plan.netnsPath, compileEgress(record.egress)));
+    if (!record.isApplied) await network.setEgress(record.egress);
+    return network;
+  }
+
+  /** Removes this owner's orphaned networks: neither in a live slot nor in use by this object. Returns how many there were. */
+  async sweep(liveSlots: ReadonlySet<number>, discard: (releases: ReleaseStack) => Promise<void>): Promise<number> {
+    const recorded = await this.#records.slotsOf(this.#owner);
+    const orphans = recorded.filter((slot) => !liveSlots.has(slot) && !this.#usedSlots.has(slot));
+    const stacks = orphans.map((slot) => {
+      const releases = new ReleaseStack(this.#step);
+      this.#track(planSlot(slot, this.#host.range), releases);
+      return releases;
+    });
+    await new PQueue({ concurrency: sweepConcurrency }).addAll(stacks.map((releases) => () => discard(releases)));
+    return orphans.length;
+  }
+
+  #track({ slot, netnsPath }: SlotPlan, releases: ReleaseStack): MachineNetwork {
+    if (this.#usedSlots.has(slot)) throw new Error(`Slot ${slot} already has a network.`);
+    this.#usedSlots.add(slot);
+    const network = new NamespaceNetwork(slot, netnsPath, {
+      setEgress: (policy) => this.#setEgress(slot, policy),
+      remove: async () => {
+        await this.#remove(slot);
+        this.#usedSlots.delete(slot);
+      },
+    });
+    releases.push('release network', () => network.release());
+    return network;
+  }
+
+  async #setEgress(slot: number, egress: EgressPolicy): Promise<void> {
+    const compiled = compileEgress(egress);
+    const before = await this.#records.read(slot);
+    await this.#records.write(slot, { owner: this.#owner, egress, isApplied: false });
+    try {
+      await this.#resolver.setEgress(slot, compiled);
+    } catch (error) {
+      if (before) await this.#records.write(slot, before);
+      throw error;
+    }
+    await this.#records.write(slot, { owner: this.#owner, egress, isApplied: true });
+  }
+
+  async #remove(slot: number): Promise<void> {
+    await this.#step('stop dns', () => this.#resolver.forget(slot));
+    await this.#step('remove network', () => runScript(removeNamespaceScript(netnsNameOf(slot), linkNameOf(slot))));
+    await this.#step('remove network record', () => this.#records.remove(slot));
+  }
+
+  /** Stops the resolver and leaves the networks in place. The last service of a host without networks restores the host's settings. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#resolver[Symbol.asyncDispose]();
+    await this.#host[Symbol.asyncDispose]();
+  }
+}
+
+interface NetworkActions {
+  setEgress(policy: EgressPolicy): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** A machine's network namespace. Changes run one at a time, and none after the release. */
+class NamespaceNetwork implements MachineNetwork {
+  readonly slot: number;
+  readonly netnsPath: string;
+  readonly tapName = tapName;
+  readonly #actions: NetworkActions;
+  #lastChange: Promise<unknown> = Promise.resolve();
+  #isReleased = false;
+
+  constructor(slot: number, netnsPath: string, actions: NetworkActions) {
+    this.slot = slot;
+    this.netnsPath = netnsPath;
+    this.#actions = actions;
+  }
+
+  #serialize(work: () => Promise<void>): Promise<void> {
+    const change = this.#lastChange.then(work);
+    this.#lastChange = change.catch(() => {});
+    return change;
+  }
+
+  setEgress(policy: EgressPolicy): Promise<void> {
+    return this.#serialize(async () => {
+      if (this.#isReleased) throw new Error(`The network of slot ${this.slot} was released.`);
+      await this.#actions.setEgress(policy);
+    });
+  }
+
+  release(): Promise<void> {
+    return this.#serialize(async () => {
+      if (this.#isReleased) return;
+      await this.#actions.remove();
+      this.#isReleased = true;
+    });
+  }
+}
+
+function runScript(input: string): Promise<string> {
+  return runTool('sh', [], input);
+}

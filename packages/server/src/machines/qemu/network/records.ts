@@ -1,0 +1,93 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { EgressPolicy } from '../../../core/ports/machine-driver.ts';
+
+const networkRecordSchema = z.object({
+  owner: z.string(),
+  egress: z.union([z.literal('all'), z.literal('none'), z.object({ allow: z.array(z.string()) })]),
+  isApplied: z.boolean(),
+});
+
+/** The record of one slot's network. It is written before the network is created and removed after the network. */
+export interface NetworkRecord {
+  /** The service that the network belongs to. A service sweeps only its own. */
+  readonly owner: string;
+  readonly egress: EgressPolicy;
+  /** Whether the namespace's rules match `egress`. False if a change was interrupted. */
+  readonly isApplied: boolean;
+}
+
+const fileNamePattern = /^(\d+)\.json$/;
+
+/** The network records of all slots of the host, one file each. */
+export class NetworkRecords {
+  readonly #folder: string;
+
+  constructor(stateDir: string) {
+    this.#folder = join(stateDir, 'networks');
+  }
+
+  #path(slot: number): string {
+    return join(this.#folder, `${slot}.json`);
+  }
+
+  async write(slot: number, record: NetworkRecord): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await writeJsonFile(this.#path(slot), record);
+  }
+
+  /** The record of a slot, or undefined if it has none. */
+  read(slot: number): Promise<NetworkRecord | undefined> {
+    return readJsonFile(this.#path(slot), networkRecordSchema);
+  }
+
+  async remove(slot: number): Promise<void> {
+    await rm(this.#path(slot), { force: true });
+  }
+
+  /** The slots whose networks belong to an owner. */
+  async slotsOf(owner: string): Promise<number[]> {
+    const names = await readdir(this.#folder).catch(() => []);
+    const slots = names.flatMap((name) => fileNamePattern.exec(name)?.[1] ?? []).map(Number);
+    const records = await Promise.all(slots.map((slot) => this.read(slot).catch(() => undefined)));
+    return slots.filter((_, index) => records[index]?.owner === owner);
+  }
+}
+
+const hostRecordSchema = z.object({
+  /** The range of link addresses, as a CIDR block. */
+  range: z.string(),
+  /** Interfaces whose forwarding was off before Mayfly switched it on. */
+  switchedOn: z.array(z.string()),
+  /** Whether Mayfly mounted /run/netns. */
+  madeNetnsMount: z.boolean(),
+  /** The digest of the loaded nftables table. Empty until one is loaded. */
+  rulesetDigest: z.string(),
+});
+
+/** The changes that Mayfly made to this host. All services of the host share the record, under the host's lock. */
+export type HostRecord = Readonly<z.infer<typeof hostRecordSchema>>;
+
+/** The host's record, or undefined if the host is not set up. */
+export function readHostRecord(path: string): Promise<HostRecord | undefined> {
+  return readJsonFile(path, hostRecordSchema);
+}
+
+export function writeHostRecord(path: string, record: HostRecord): Promise<void> {
+  return writeJsonFile(path, record);
+}
+
+async function readJsonFile<T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return text === undefined ? undefined : schema.parse(JSON.parse(text));
+}
+
+/** Replaces a file atomically. */
+async function writeJsonFile(path: string, value: unknown): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify(value), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}

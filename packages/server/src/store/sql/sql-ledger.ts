@@ -1,0 +1,166 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type {
+  AccountFunds,
+  LedgerStore,
+  LedgerSummary,
+  NewCredit,
+  RunningSandbox,
+} from '../../core/ports/store/ledger-store.ts';
+import type { Charge } from '../../core/ports/store/sandbox-store.ts';
+import type { LedgerEntriesTable, Schema } from '../schema.ts';
+import type { Database } from './database.ts';
+
+/** The ledger in SQL. Values that must be consistent are read by one statement. */
+export class SqlLedger implements LedgerStore {
+  readonly #database: Database;
+  readonly #funds;
+  readonly #summary;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#funds = database.prepare('ledger.funds', selectFunds);
+    this.#summary = database.prepare('ledger.summary', selectSummary);
+  }
+
+  addCredit(credit: NewCredit): Promise<void> {
+    return this.#database.transact('ledger.addCredit', (transaction) => writeCredit(transaction, credit));
+  }
+
+  async funds(accountId: string): Promise<AccountFunds> {
+    const rows = await this.#funds(accountId);
+    return { settledMicroUsd: required(rows[0], accountId).balance_micro_usd, running: runningOf(rows) };
+  }
+
+  async summary(accountId: string, sinceMs: number): Promise<LedgerSummary> {
+    const rows = await this.#summary(accountId, sinceMs);
+    const first = required(rows[0], accountId);
+    return {
+      settledMicroUsd: first.balance_micro_usd,
+      running: runningOf(rows),
+      spentMicroUsd: 0 - first.usage_micro_usd,
+      addedMicroUsd: first.credit_micro_usd,
+      runtimeMs: first.runtime_ms,
+      sandboxesCreated: first.sandboxes_created + first.removed,
+    };
+  }
+}
+
+/** Adds credit to an account's ledger. */
+export function writeCredit(transaction: Transaction<Schema>, credit: NewCredit): Promise<void> {
+  return writeEntry(transaction, {
+    id: credit.id,
+    account_id: credit.accountId,
+    kind: 'credit',
+    amount_micro_usd: credit.amountMicroUsd,
+    sandbox_id: null,
+    runtime_ms: null,
+    note: credit.note,
+    created_at_ms: credit.createdAtMs,
+  });
+}
+
+/** Charges an account for a sandbox, unless that sandbox was charged before. */
+export function writeCharge(
+  transaction: Transaction<Schema>,
+  sandbox: { readonly id: string; readonly accountId: string },
+  charge: Charge,
+): Promise<void> {
+  return writeEntry(transaction, {
+    id: `usage:${sandbox.id}`,
+    account_id: sandbox.accountId,
+    kind: 'usage',
+    amount_micro_usd: -charge.amountMicroUsd,
+    sandbox_id: sandbox.id,
+    runtime_ms: charge.runtimeMs,
+    note: '',
+    created_at_ms: charge.atMs,
+  });
+}
+
+/** Locks the account against other transactions that lock it, until this one ends; returns the settled balance. */
+export async function lockAccount(transaction: Transaction<Schema>, id: string): Promise<number> {
+  // Writing the row unchanged locks it in every engine.
+  const query = transaction.updateTable('accounts').set((row) => ({ balance_micro_usd: row.ref('balance_micro_usd') }));
+  const { balance_micro_usd: balanceMicroUsd } = await query
+    .where('id', '=', id)
+    .returning('balance_micro_usd')
+    .executeTakeFirstOrThrow();
+  return balanceMicroUsd;
+}
+
+interface RunningRow {
+  readonly ready_at_ms: number | null;
+  readonly expires_at_ms: number | null;
+  readonly price_micro_usd_per_hour: number | null;
+}
+
+/** The running sandboxes in these rows. The empty row of an outer join is none. */
+export function runningOf(rows: readonly RunningRow[]): readonly RunningSandbox[] {
+  return rows.flatMap(({ ready_at_ms: readyAtMs, expires_at_ms: expiresAtMs, price_micro_usd_per_hour: price }) =>
+    readyAtMs === null || expiresAtMs === null || price === null
+      ? []
+      : [{ readyAtMs, expiresAtMs, priceMicroUsdPerHour: price }],
+  );
+}
+
+/** The only writer of balances: adds an entry and its amount together, unless the entry already exists. */
+async function writeEntry(transaction: Transaction<Schema>, entry: LedgerEntriesTable): Promise<void> {
+  const inserted = await transaction
+    .insertInto('ledger_entries')
+    .values(entry)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (inserted === undefined) return;
+  await transaction
+    .updateTable('accounts')
+    .set((row) => ({ balance_micro_usd: row('balance_micro_usd', '+', entry.amount_micro_usd) }))
+    .where('id', '=', entry.account_id)
+    .execute();
+}
+
+/** One row per running sandbox, or one row without a sandbox if none is running. Every row has the balance. */
+function selectFunds(db: Kysely<Schema>, accountId: string) {
+  return db
+    .selectFrom('accounts')
+    .leftJoin('sandboxes', (join) =>
+      join.onRef('sandboxes.account_id', '=', 'accounts.id').on('sandboxes.status', '=', 'running'),
+    )
+    .select(['accounts.balance_micro_usd', 'sandboxes.ready_at_ms', 'sandboxes.expires_at_ms'])
+    .select('sandboxes.price_micro_usd_per_hour')
+    .where('accounts.id', '=', accountId);
+}
+
+function selectSummary(db: Kysely<Schema>, accountId: string, sinceMs: number) {
+  const entries = db
+    .selectFrom('ledger_entries')
+    .where('account_id', '=', accountId)
+    .where('created_at_ms', '>=', sinceMs)
+    .select([
+      sumWhere('usage', 'amount_micro_usd').as('usage_micro_usd'),
+      sumWhere('credit', 'amount_micro_usd').as('credit_micro_usd'),
+      sumWhere('usage', 'runtime_ms').as('runtime_ms'),
+      // Sandboxes whose records were removed by retention still count as created.
+      sql<number>`cast(count(case when sandbox_id is not null and not exists
+        (select 1 from sandboxes where sandboxes.id = ledger_entries.sandbox_id) then 1 end) as bigint)`.as('removed'),
+    ]);
+  const created = db
+    .selectFrom('sandboxes')
+    .where('account_id', '=', accountId)
+    .where('created_at_ms', '>=', sinceMs)
+    .select(sql<number>`cast(count(*) as bigint)`.as('sandboxes_created'));
+  return selectFunds(db, accountId)
+    .innerJoin(entries.as('entries'), (join) => join.onTrue())
+    .innerJoin(created.as('created'), (join) => join.onTrue())
+    .select(['usage_micro_usd', 'credit_micro_usd', 'entries.runtime_ms', 'sandboxes_created', 'entries.removed']);
+}
+
+/** A sum as a 64-bit integer; zero if there are no rows. */
+function sumWhere(kind: 'usage' | 'credit', column: 'amount_micro_usd' | 'runtime_ms') {
+  return sql<number>`cast(coalesce(sum(case when kind = ${sql.lit(kind)} then ${sql.ref(column)} end), 0) as bigint)`;
+}
+
+function required<Row>(row: Row | undefined, accountId: string): Row {
+  if (row === undefined) throw new Error(`no account ${accountId}`);
+  return row;
+}

@@ -1,0 +1,111 @@
+import { sql } from 'kysely';
+import type { OwnerStore, RetentionStore, Store } from '../../core/ports/store/store.ts';
+import type { Database } from './database.ts';
+import { SqlAccounts } from './sql-accounts.ts';
+import { SqlExecutions } from './sql-executions.ts';
+import { SqlLedger } from './sql-ledger.ts';
+import { SqlPreviews } from './sql-previews.ts';
+import { SqlSandboxes } from './sql-sandboxes.ts';
+
+/** The store over any engine that Kysely supports. */
+export class SqlStore implements Store {
+  readonly accounts: SqlAccounts;
+  readonly sandboxes: SqlSandboxes;
+  readonly executions: SqlExecutions;
+  readonly ledger: SqlLedger;
+  readonly previews: SqlPreviews;
+  readonly retention: RetentionStore;
+  readonly owner: OwnerStore;
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.accounts = new SqlAccounts(database);
+    this.sandboxes = new SqlSandboxes(database);
+    this.executions = new SqlExecutions(database);
+    this.ledger = new SqlLedger(database);
+    this.previews = new SqlPreviews(database);
+    this.retention = new SqlRetention(database);
+    this.owner = new SqlOwner(database);
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}
+
+/** The ledger keeps its entries forever. */
+class SqlRetention implements RetentionStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  removeExecutions(endedBeforeMs: number, limit: number): Promise<number> {
+    return this.#database.run('retention.removeExecutions', async (db) => {
+      const old = db
+        .selectFrom('executions')
+        .select('id')
+        .where('finished_at_ms', '<', endedBeforeMs)
+        .where('status', '!=', 'running')
+        .limit(limit);
+      const { numDeletedRows } = await db.deleteFrom('executions').where('id', 'in', old).executeTakeFirstOrThrow();
+      return Number(numDeletedRows);
+    });
+  }
+
+  removeSandboxes(createdBeforeMs: number, limit: number): Promise<number> {
+    return this.#database.transact('retention.removeSandboxes', async (transaction) => {
+      const old = await transaction
+        .selectFrom('sandboxes')
+        .select('id')
+        .where('status', 'in', ['deleted', 'failed'])
+        .where('created_at_ms', '<', createdBeforeMs)
+        .where((row) => {
+          const ran = row.selectFrom('executions').select(sql`1`.as('one')).whereRef('sandbox_id', '=', 'sandboxes.id');
+          return row.not(row.exists(ran));
+        })
+        .limit(limit)
+        .execute();
+      const ids = old.map(({ id }) => id);
+      if (ids.length === 0) return 0;
+      await transaction.deleteFrom('previews').where('sandbox_id', 'in', ids).execute();
+      await transaction.deleteFrom('sandboxes').where('id', 'in', ids).execute();
+      return ids.length;
+    });
+  }
+}
+
+class SqlOwner implements OwnerStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  belongsTo(dataFolderId: string): Promise<boolean> {
+    return this.#database.run('owner.belongsTo', async (db) => {
+      await db
+        .insertInto('service_owner')
+        .values({ one: 1, data_folder_id: dataFolderId, alive_at_ms: null })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      const owner = await db.selectFrom('service_owner').select('data_folder_id').executeTakeFirst();
+      return owner?.data_folder_id === dataFolderId;
+    });
+  }
+
+  async noteAlive(nowMs: number): Promise<void> {
+    await this.#database.run('owner.noteAlive', (db) =>
+      db.updateTable('service_owner').set({ alive_at_ms: nowMs }).execute(),
+    );
+  }
+
+  async lastAliveMs(): Promise<number | null> {
+    const owner = await this.#database.run('owner.lastAliveMs', (db) =>
+      db.selectFrom('service_owner').select('alive_at_ms').executeTakeFirst(),
+    );
+    return owner?.alive_at_ms ?? null;
+  }
+}

@@ -1,0 +1,13 @@
+import { tryLock } from '../../src/machines/qemu/network/host/lock-file.ts';
+import { serveRpc } from './rpc.ts';
+
+/** A process that takes locks and keeps them until it exits. */
+const held: (Disposable | undefined)[] = [];
+
+serveRpc({
+  lock: ({ path, mode }: { path: string; mode: 'shared' | 'exclusive' }) => {
+    const lock = tryLock(path, mode);
+    held.push(lock);
+    return lock !== undefined;
+  },
+});

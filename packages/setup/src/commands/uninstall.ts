@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { parseArgs } from 'node:util';
+import { isDataFolderInUse, readConfig, removeDataFolder } from '@mayfly/server/app';
+import { hostStateDir, takeDownUnusedHost } from '@mayfly/server/machines';
+import { removeTree } from '../cache/entry.ts';
+import { containsUsedFile, findUsedFiles, listEntries, type UsedFiles } from '../cache/prune.ts';
+import { readEnvironment } from '../environment.ts';
+import {
+  addedPackagesPath,
+  installedPackages,
+  type RunApt,
+  readAddedPackages,
+  runApt,
+} from '../host/install-packages.ts';
+import { backportsSourcesPath } from '../host/install-plan.ts';
+
+const usage = `Usage: npm run uninstall [-- options]
+Removes what set-up put on this host: the cache, the Debian packages it installed, its apt source and its network set-up.
+The data folder (accounts, records, the preview authority) is kept unless --data is given.
+  --yes    do not ask
+  --data   also remove the data folder
+`;
+
+/** Everything of the host that uninstalling touches; replaced in tests. */
+export interface InstalledHost {
+  readonly cacheDir: string;
+  readonly dataDir: string;
+  /** Locks and records of running machines. */
+  readonly stateDir: string;
+  readonly sourcesPath: string;
+  readonly apt: RunApt;
+  readonly installed: () => Promise<ReadonlySet<string>>;
+  readonly findUsed: () => Promise<UsedFiles>;
+  /** Returns false if a service or machine still uses the network set-up. */
+  readonly takeDownNetwork: (stateDir: string) => Promise<boolean>;
+  /** Asks a yes-or-no question; undefined without a terminal. */
+  readonly ask: ((question: string) => Promise<boolean>) | undefined;
+  readonly print: (line: string) => void;
+}
+
+/** `npm run uninstall`: removes from this host what set-up installed. Returns the exit code. */
+export async function uninstall(args: readonly string[]): Promise<number> {
+  if (process.getuid?.() !== 0) {
+    process.stderr.write('Uninstalling needs root. Run it with sudo: sudo npm run uninstall\n');
+    return 1;
+  }
+  return await uninstallFrom(args, {
+    cacheDir: readEnvironment(process.env).cacheDir,
+    dataDir: readConfig().dataDir,
+    stateDir: hostStateDir,
+    sourcesPath: backportsSourcesPath,
+    apt: runApt,
+    installed: installedPackages,
+    findUsed: findUsedFiles,
+    takeDownNetwork,
+    ask: process.stdin.isTTY ? askOnTerminal : undefined,
+    print: (line) => void process.stderr.write(`${line}\n`),
+  });
+}
+
+/** Uninstalls from a host. Refuses, and changes nothing, while a service or sandbox is alive. */
+export async function uninstallFrom(args: readonly string[], host: InstalledHost): Promise<number> {
+  const { cacheDir, dataDir, stateDir, sourcesPath, print } = host;
+  const options = parse(args, print);
+  if (options === undefined) return 2;
+  if (options.help) {
+    print(usage);
+    return 0;
+  }
+  const problems = await findUses(host);
+  if (problems.length > 0) {
+    print(['Mayfly is still in use. Nothing was changed.', ...problems.map((problem) => `  • ${problem}`)].join('\n'));
+    return 1;
+  }
+  const packages = await findRemovablePackages(host);
+  print('This removes:');
+  print(`  • the cache ${cacheDir} (guest image, templates, compiled programs)`);
+  if (existsSync(sourcesPath)) print(`  • the apt source ${sourcesPath}`);
+  if (existsSync(stateDir)) print(`  • the network set-up of machines and ${stateDir}`);
+  print(
+    options.data
+      ? `  • the data folder ${dataDir}: accounts, API keys, all records and the preview authority. This cannot be undone.`
+      : `The data folder ${dataDir} is kept. To remove it too, add --data.`,
+  );
+  if (packages.length > 0) print(`Debian packages that set-up installed: ${packages.join(', ')}.`);
+  if (!options.yes && host.ask === undefined) {
+    print('There is no terminal to ask on. To uninstall without being asked: npm run uninstall -- --yes');
+    return 2;
+  }
+  const confirm = async (question: string) => options.yes || (await host.ask?.(question)) === true;
+  if (!(await confirm('Uninstall Mayfly?'))) {
+    print('Nothing was changed.');
+    return 1;
+  }
+  const removePackages = packages.length > 0 && (await confirm('Remove these Debian packages too?'));
+  if (existsSync(stateDir)) {
+    if (!(await host.takeDownNetwork(stateDir))) {
+      print('The network of machines is still in use. Run npm run destroy first. Nothing was changed.');
+      return 1;
+    }
+    await removeTree(stateDir);
+  }
+  if (removePackages) {
+    await host.apt(['remove', '--yes', ...packages]);
+    print('Packages that were installed as their dependencies are kept. To remove them: apt-get autoremove');
+  }
+  await rm(sourcesPath, { force: true });
+  if (options.data && existsSync(dataDir)) removeDataFolder(dataDir);
+  await removeCache(cacheDir, packages.length === 0 || removePackages);
+  for (const folder of [cacheDir, ...(options.data ? [dataDir] : [])]) {
+    if (existsSync(folder)) print(`${folder} is kept, because it contains: ${(await readdir(folder)).join(', ')}`);
+  }
+  print('Mayfly is uninstalled. You can delete the checkout now.');
+  return 0;
+}
+
+async function findUses({ cacheDir, dataDir, findUsed }: InstalledHost): Promise<readonly string[]> {
+  const problems: string[] = [];
+  if (isDataFolderInUse(dataDir)) {
+    problems.push(`A service is using the data folder ${dataDir}. Stop it, then run npm run destroy.`);
+  } else if (await containsUsedFile(cacheDir, await findUsed())) {
+    problems.push(
+      `Sandboxes or another service are using files in ${cacheDir}. Stop all services, then run npm run destroy for each data folder (MAYFLY_DATA_DIR).`,
+    );
+  }
+  return problems;
+}
+
+async function takeDownNetwork(stateDir: string): Promise<boolean> {
+  await takeDownUnusedHost(stateDir);
+  return !existsSync(join(stateDir, 'network.json'));
+}
+
+/** The recorded packages that can be removed without removing a package that set-up did not install. */
+async function findRemovablePackages({ cacheDir, apt, installed, print }: InstalledHost): Promise<readonly string[]> {
+  const present = await installed();
+  const added = (await readAddedPackages(cacheDir)).filter((name) => present.has(name));
+  const removable: string[] = [];
+  for (const name of added) {
+    const simulated = await apt(['--simulate', 'remove', '--yes', name]);
+    const others = Array.from(simulated.matchAll(/^Remv ([^\s:]+)/gm), ([, removed = '']) => removed);
+    const needed = others.filter((other) => !added.includes(other));
+    if (needed.length === 0) removable.push(name);
+    else print(`The Debian package ${name} is kept, because these need it: ${needed.join(', ')}.`);
+  }
+  return removable;
+}
+
+/** Removes only what set-up creates in a cache folder, and the folder itself if nothing else is in it. */
+async function removeCache(cacheDir: string, forgetPackages: boolean): Promise<void> {
+  for (const { path, kind } of await listEntries(cacheDir)) {
+    await removeTree(path);
+    await rmdir(join(cacheDir, kind)).catch(() => {});
+  }
+  for (const name of ['.building', '.locks', 'go-build', 'go-path']) await removeTree(join(cacheDir, name));
+  if (forgetPackages) await rm(addedPackagesPath(cacheDir), { force: true });
+  await rmdir(cacheDir).catch(() => {});
+}
+
+function parse(args: readonly string[], print: (line: string) => void) {
+  const flag = { type: 'boolean', default: false } as const;
+  try {
+    return parseArgs({ args: [...args], options: { yes: flag, data: flag, help: flag } }).values;
+  } catch (error) {
+    print(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    return undefined;
+  }
+}
+
+async function askOnTerminal(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { expectStatus } from '../../support/conformance/api.ts';
+import { useTarget } from '../../support/conformance/target.ts';
+
+const target = useTarget({ sandbox: true });
+/** Longer than the usual idle timeout of servers and proxies (60 s); with MAYFLY_TEST_LONG the longest possible command. */
+const longSeconds = process.env.MAYFLY_TEST_LONG ? 595 : 65;
+const minuteMs = 60_000;
+
+// These tests mostly wait, so they run concurrently.
+describe.concurrent('timeouts and expiry', () => {
+  it(`a command of ${longSeconds} s returns when it ends`, { timeout: 700_000 }, async () => {
+    const { api, sandbox } = target;
+    const command = `echo first; sleep ${longSeconds}; echo last`;
+    const execution = await api.exec(sandbox.id, command, { timeout_ms: 600_000 }, { deadlineMs: 660_000 });
+    expect(execution).toMatchObject({ status: 'completed', exit_code: 0, stdout: 'first\nlast\n' });
+    expect(execution.duration_ms).toBeGreaterThanOrEqual(longSeconds * 1000);
+    expect(expectStatus(await api.get(`/executions/${execution.id}`), 200)).toEqual(execution);
+  });
+
+  it('timeout_ms defaults to 60000', async () => {
+    const execution = await target.api.exec(target.sandbox.id, 'echo early; sleep 900', {}, { deadlineMs: 300_000 });
+    expect(execution).toMatchObject({ status: 'timeout', exit_code: 124, stdout: 'early\n' });
+    expect(execution.duration_ms).toBeGreaterThanOrEqual(60_000);
+    expect(execution.duration_ms).toBeLessThan(300_000);
+  });
+
+  it('the sweeper runs every minute and destroys sandboxes past expires_at', async () => {
+    const { api } = target;
+    const { id, expires_at } = await api.create({ timeout_minutes: 1 });
+    const running = api.post(
+      `/sandboxes/${id}/exec`,
+      { command: 'sleep 500', timeout_ms: 600_000 },
+      { deadlineMs: 300_000 },
+    );
+    expect(Date.parse(expires_at ?? '')).toBeGreaterThan(Date.now() + minuteMs / 2);
+    const expired = await vi.waitFor(
+      async () => {
+        const sandbox = await api.sandbox(id);
+        expect(sandbox.status).toBe('deleted');
+        return sandbox;
+      },
+      { timeout: 7 * minuteMs, interval: 5000 },
+    );
+    const deletedAtMs = Date.parse(expired.deleted_at ?? '');
+    expect(deletedAtMs).toBeGreaterThanOrEqual(Date.parse(expires_at ?? ''));
+    expect(deletedAtMs).toBeLessThan(Date.parse(expires_at ?? '') + 3 * minuteMs);
+    expect((await running).status).toBe(502);
+    expect((await api.post(`/sandboxes/${id}/exec`, { command: 'true' })).status).toBe(404);
+    expect((await api.delete(`/sandboxes/${id}`)).status).toBe(404);
+  });
+
+  it('an extended sandbox outlives its first expiry', async () => {
+    const { api } = target;
+    const { id, expires_at } = await api.create({ timeout_minutes: 1 });
+    expectStatus(await api.post(`/sandboxes/${id}/extend`, { additional_minutes: 5 }), 200);
+    await sleep(Date.parse(expires_at ?? '') + 1.1 * minuteMs - Date.now());
+    expect(await api.output(id, 'echo alive')).toBe('alive');
+    await api.delete(`/sandboxes/${id}`);
+  });
+});

@@ -1,0 +1,58 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readPage, repositoryRoot, snippetsOf } from '../support/markdown.ts';
+import { newServiceData, type ServiceData } from '../support/service-settings.ts';
+
+const snippets = snippetsOf(readPage('README.md'));
+const [startSnippet, tourSnippet, ...otherSnippets] = snippets.map(({ content }) => content);
+let data: ServiceData;
+let start: ChildProcess;
+let printed = '';
+beforeAll(async () => {
+  data = await newServiceData();
+});
+afterAll(async () => {
+  if (start?.exitCode === null) {
+    start.kill('SIGTERM');
+    await once(start, 'exit');
+  }
+  await data.remove();
+});
+
+it('has a snippet that starts the service and one that tours it, and no other', () => {
+  expect(snippets.map(({ language }) => language)).toEqual(['sh', 'sh']);
+  expect(otherSnippets).toEqual([]);
+});
+
+it('the first snippet starts the service', async () => {
+  const settings = { ...data.settings, MAYFLY_PORT: '0', MAYFLY_PREVIEW_PORT: '0', MAYFLY_LOG_LEVEL: 'warn' };
+  start = spawn('bash', ['-c', `exec ${startSnippet}`], {
+    cwd: repositoryRoot,
+    env: { ...process.env, ...settings, MAYFLY_POOL: 'none' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const stream of [start.stdout, start.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+  }
+  await expect.poll(() => (start.exitCode === null ? printed : 'it ended')).toMatch(/Mayfly is ready|it ended/);
+  expect(printed).toContain('Mayfly is ready');
+});
+
+it('the tour, pasted whole, shows what it promises', async () => {
+  const address = /^ {2}API +http:\/\/(\S+)\/v1$/m.exec(printed)?.[1] ?? 'unknown';
+  const script = `set -euo pipefail\n${tourSnippet?.replaceAll('127.0.0.1:8080', address)}`;
+  const env = { ...process.env, MAYFLY_DATA_DIR: data.dataDir };
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: repositoryRoot, env });
+  const [system, cpus, user, , ...rest] = stdout.split('\n');
+  expect(system).toMatch(/^Linux sbx-/);
+  expect([cpus, user]).toEqual(['2', 'sandbox']);
+  const text = rest.join('\n');
+  expect(text).toContain('"path":"/workspace/hello.py"');
+  expect(text.match(/^42$/gm)).toHaveLength(2);
+  expect(text).toContain('<a href="hello.py">');
+  expect(text.trim().split('\n').at(-1)).toContain('"status":"deleted"');
+});

@@ -1,0 +1,75 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Target } from '../support/api-requests.ts';
+import { type PreparedHost, preparedHost } from '../support/prepared-host.ts';
+import { takePeakBytes } from '../support/process-memory.ts';
+import { testApiKey, unlimitedRates } from '../support/service-settings.ts';
+
+/** A service in its own process, whose memory and CPU time can be measured. */
+export class MeasuredService implements Target {
+  readonly url: string;
+  readonly key = testApiKey;
+  readonly #child: ChildProcess;
+  readonly #dataDir: string;
+
+  private constructor(child: ChildProcess, url: string, dataDir: string) {
+    this.#child = child;
+    this.url = url;
+    this.#dataDir = dataDir;
+  }
+
+  static async start(templates: PreparedHost['templates']): Promise<MeasuredService> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
+    const env = {
+      ...unlimitedRates,
+      MAYFLY_DATA_DIR: dataDir,
+      MAYFLY_PORT: '0',
+      MAYFLY_PREVIEW_PORT: '0',
+      MAYFLY_BOOTSTRAP_API_KEY: testApiKey,
+      MAYFLY_LOG_LEVEL: 'fatal',
+      MAYFLY_POOL: 'none',
+    };
+    const script = new URL('./run-measured-service.ts', import.meta.url);
+    const child = fork(script, [JSON.stringify({ ...preparedHost(), templates })], {
+      execArgv: ['--expose-gc'],
+      env: { ...process.env, ...env },
+    });
+    const [url] = await once(child, 'message', { signal: AbortSignal.timeout(60_000) });
+    return new MeasuredService(child, String(url), dataDir);
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Resident memory after a garbage collection, in bytes. */
+  async memoryBytes(): Promise<number> {
+    const reply = once(this.#child, 'message', { signal: AbortSignal.timeout(60_000) });
+    this.#child.send('memory');
+    return Number((await reply)[0]);
+  }
+
+  /** Peak resident memory since the last call, in bytes. */
+  peakBytes(): Promise<number> {
+    return takePeakBytes(Number(this.#child.pid));
+  }
+
+  /** User and system CPU time, in milliseconds. */
+  async cpuMs(): Promise<number> {
+    const stat = await readFile(`/proc/${this.#child.pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
+  async stop(): Promise<void> {
+    if (this.isAlive) {
+      const exit = once(this.#child, 'exit');
+      this.#child.send('stop');
+      await exit;
+    }
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+}

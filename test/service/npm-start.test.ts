@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSandbox, deleteSandbox, output, type Target } from '../support/api-requests.ts';
+import { hostState } from '../support/host-state.ts';
+import { machineProcesses } from '../support/machine-processes.ts';
+import { newServiceData, type ServiceData } from '../support/service-settings.ts';
+
+const checkout = join(import.meta.dirname, '../..');
+const deadlineMs = 120_000;
+
+/** `npm start` of this checkout: npm, bootstrap.mjs and the service, one process each. */
+interface NpmStart extends Target {
+  readonly npm: ChildProcess;
+  readonly bootstrapPid: number;
+  readonly servicePid: number;
+  /** Everything printed so far. */
+  printed(): string;
+}
+
+let data: ServiceData;
+let running: NpmStart | undefined;
+beforeEach(async () => {
+  data = await newServiceData();
+  running = undefined;
+});
+afterEach(async () => {
+  if (running && isAlive(running.servicePid)) process.kill(running.servicePid, 'SIGKILL');
+  running?.npm.kill('SIGKILL');
+  await data.remove();
+});
+
+/** Runs `npm start` and waits until the service is ready. */
+async function npmStart(inTerminal = false): Promise<NpmStart> {
+  const key = 'mf_test_key_of_the_first_account';
+  const terminal = ['script', '--quiet', '--command', 'exec npm start', '/dev/null'];
+  const [program = '', ...args] = inTerminal ? terminal : ['npm', 'start'];
+  const npm = spawn(program, args, {
+    cwd: checkout,
+    stdio: 'pipe',
+    env: {
+      ...process.env,
+      ...data.settings,
+      MAYFLY_PORT: '0',
+      MAYFLY_PREVIEW_PORT: '0',
+      MAYFLY_POOL: 'none',
+      MAYFLY_LOG_LEVEL: 'warn',
+      MAYFLY_BOOTSTRAP_API_KEY: key,
+    },
+  });
+  let text = '';
+  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (part) => (text += part));
+  const url = () => /^ {2}API +(\S+)\/v1\r?$/m.exec(text)?.[1];
+  await expect
+    .poll(() => url() ?? (npm.exitCode === null ? 'starting' : `ended: ${text}`), { timeout: deadlineMs })
+    .toMatch(/^http/);
+  const pids = descendantsOf(npm.pid ?? 0);
+  const bootstrapPid = pids.find((pid) => commandOf(pid).startsWith('node bootstrap.mjs')) ?? 0;
+  const servicePid = pids.find((pid) => commandOf(pid).includes('setup/src/main.ts')) ?? 0;
+  running = { npm, bootstrapPid, servicePid, url: url() ?? '', key, printed: () => text };
+  return running;
+}
+
+function childrenOf(pid: number): number[] {
+  const lists = readdirSync(`/proc/${pid}/task`).map((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'),
+  );
+  return lists.join(' ').split(' ').filter(Boolean).map(Number);
+}
+
+function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+function commandOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+}
+
+/** Whether a process exists and is not a zombie. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until npm, bootstrap.mjs and the service have ended; the result is how npm ended. */
+async function ended(start: NpmStart): Promise<number | NodeJS.Signals | null> {
+  const { npm, bootstrapPid, servicePid } = start;
+  if (npm.exitCode === null && npm.signalCode === null) {
+    await once(npm, 'exit', { signal: AbortSignal.timeout(deadlineMs) });
+  }
+  const alive = () => [bootstrapPid, servicePid].filter(isAlive);
+  await expect.poll(alive, { timeout: deadlineMs }).toEqual([]);
+  return npm.exitCode ?? npm.signalCode;
+}
+
+function timesStopped(start: NpmStart): number {
+  return start.printed().split('Stopped. Running sandboxes stay alive').length - 1;
+}
+
+it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm start adopts it', async () => {
+  const before = await hostState();
+  const first = await npmStart();
+  const { id } = await createSandbox(first);
+  await output(first, id, 'echo kept > /workspace/file');
+
+  first.npm.kill('SIGTERM');
+  expect(await ended(first)).toBe(0);
+  expect(timesStopped(first)).toBe(1);
+  expect(await machineProcesses(data.dataDir)).toHaveLength(1);
+
+  const second = await npmStart();
+  expect(await output(second, id, 'cat /workspace/file')).toBe('kept');
+  await deleteSandbox(second, id);
+  second.npm.kill('SIGTERM');
+  expect(await ended(second)).toBe(0);
+  expect(await machineProcesses(data.dataDir)).toEqual([]);
+  expect(await hostState()).toBe(before);
+});
+
+it('closing the terminal of npm start stops the service in an orderly way', async () => {
+  const start = await npmStart(true);
+  const socket = join(data.dataDir, 'admin.sock');
+  expect(existsSync(socket)).toBe(true);
+  // The terminal is gone with the program that emulates it.
+  start.npm.kill('SIGKILL');
+  await ended(start);
+  expect(existsSync(socket)).toBe(false);
+});
+
+describe('each process of npm start takes each signal, and the service stops once, in an orderly way', () => {
+  it.each([
+    ['npm', 'SIGINT', 0],
+    // npm does not forward it and dies of it.
+    ['npm', 'SIGHUP', 'SIGHUP'],
+    ['bootstrap.mjs', 'SIGTERM', 0],
+    ['bootstrap.mjs', 'SIGHUP', 0],
+    ['the service', 'SIGTERM', 0],
+    ['every process at once, as by a terminal', 'SIGINT', 0],
+  ] as const)('%s, %s', async (target, signal, end) => {
+    const start = await npmStart();
+    const pids = {
+      npm: [start.npm.pid ?? 0],
+      'bootstrap.mjs': [start.bootstrapPid],
+      'the service': [start.servicePid],
+      'every process at once, as by a terminal': [start.npm.pid ?? 0, start.bootstrapPid, start.servicePid],
+    }[target];
+    for (const pid of pids) process.kill(pid, signal);
+    expect(await ended(start)).toBe(end);
+    expect(timesStopped(start)).toBe(1);
+  });
+});

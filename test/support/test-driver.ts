@@ -1,0 +1,37 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { QemuDriver, type QemuDriverOptions } from '#server/machines/qemu/driver.ts';
+import { machineProcesses } from './machine-processes.ts';
+import { preparedHost } from './prepared-host.ts';
+
+/** A QEMU driver with its own data folder. */
+export interface TestDriver {
+  readonly driver: QemuDriver;
+  readonly machinesDir: string;
+  /** The folders and processes of machines that still exist. */
+  leftovers(): Promise<string[]>;
+  remove(): Promise<void>;
+}
+
+/** Creates a driver that uses the prepared templates. */
+export async function createTestDriver(overrides: Partial<QemuDriverOptions> = {}): Promise<TestDriver> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-driver-'));
+  const machinesDir = join(dataDir, 'machines');
+  const log = { debug: () => {}, info: () => {}, warn: console.warn, error: console.error };
+  const { engine, templates, tools } = preparedHost();
+  const driver = await QemuDriver.open({ engine, templates, tools, dataDir, log, ...overrides });
+  await driver.adopt();
+  return {
+    driver,
+    machinesDir,
+    leftovers: async () => [
+      ...(await readdir(machinesDir)),
+      ...(await machineProcesses(machinesDir)).map((argv) => argv.join(' ')),
+    ],
+    remove: async () => {
+      await driver[Symbol.asyncDispose]();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
