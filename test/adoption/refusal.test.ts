@@ -8,7 +8,7 @@ import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
 import { machineLayout, NewerMachineRecord } from '#server/machines/qemu/machine-folder.ts';
-import { QmpClient } from '#server/machines/qemu/qmp/client.ts';
+import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
 import { connectUnix } from '#server/machines/qemu/sockets.ts';
 import type { StepRunner } from '#server/machines/qemu/steps.ts';
 import { RpcChild } from '#server-test/network/rpc.ts';

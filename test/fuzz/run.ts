@@ -121,7 +121,7 @@ class KnownIds {
 }
 
 /** Counts of responses by operation and status. */
-export class Statistics {
+class Statistics {
   readonly #counts = new Map<string, Map<string, number>>();
   #slowestMs = 0;
   #slowest = '';

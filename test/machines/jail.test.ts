@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { QmpClient } from '#server/machines/qemu/qmp/client.ts';
+import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
 import { connectUnix } from '#server/machines/qemu/sockets.ts';
 import { preparedHost } from '../support/prepared-host.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';

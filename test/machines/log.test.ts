@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { appendFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { QmpClient } from '#server/machines/qemu/qmp/client.ts';
+import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
 import { connectUnix } from '#server/machines/qemu/sockets.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 

@@ -169,7 +169,7 @@ export class Client {
 export const ranPath = '/workspace/ran';
 
 /** A command and its expected result. */
-export interface SampleCommand {
+interface SampleCommand {
   readonly command: string;
   readonly stdout: string;
   readonly exitCode: number;
@@ -178,7 +178,7 @@ export interface SampleCommand {
 const steps = ['1', '2', '3', '4', '5'];
 
 /** The kinds of commands that clients run. Each appends its token to `ranPath` first. */
-export const commandKinds = {
+const commandKinds = {
   quick: (token: string): SampleCommand => ({
     command: `echo ${token} | tee -a ${ranPath}`,
     stdout: `${token}\n`,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Core } from '../core/context.ts';
 import type { Log } from '../core/ports/runtime.ts';
-import type { GatewayLimits } from '../gateway/context.ts';
+import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import { startGateway } from '../gateway/server/start-gateway.ts';
 import { CertificateError, type Certificates } from '../gateway/tls/certificates.ts';
 import { openCertificates } from '../gateway/tls/open-certificates.ts';

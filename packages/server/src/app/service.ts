@@ -11,7 +11,7 @@ import { removeOldRecords } from '../core/recovery/retention.ts';
 import { destroyAllSandboxes, detachAllSandboxes, expireSandboxes } from '../core/sandboxes/end.ts';
 import { closeHttp } from '../core/scheduling/deadline.ts';
 import { repeat } from '../core/scheduling/repeat.ts';
-import type { GatewayLimits } from '../gateway/context.ts';
+import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import type { Readiness } from '../http/http-app.ts';
 import { createPrometheusMetrics } from '../metrics/prometheus.ts';
 import { assembleCore } from './assemble-core.ts';

@@ -11,7 +11,7 @@ import { watchControlPort } from './attach/control-port.ts';
 import { createNonce, synchronise } from './attach/synchronise.ts';
 import { Http2GuestAgent } from './calls/agent.ts';
 import type { WallClock } from './calls/clock.ts';
-import { NoAnswer } from './errors.ts';
+import { NoAnswer } from './guest-errors.ts';
 import { defaultDeadlines, type GuestDeadlines } from './guest-limits.ts';
 
 export interface GuestConnectorOptions {

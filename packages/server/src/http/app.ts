@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { addAccessControl, pathNotFound, setWindowHeaders } from './access.ts';
 import { addJsonBodyParser } from './bodies/json-body.ts';
 import { addValidation } from './contract-routes.ts';
-import { answerClientError, maxHeaderBytes, sendError } from './errors.ts';
+import { answerClientError, maxHeaderBytes, sendError } from './error-responses.ts';
 import { addHooks, requestIdOf } from './hooks.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 import { accountRoutes } from './routes/account.ts';

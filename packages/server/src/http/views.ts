@@ -17,8 +17,8 @@ import {
 } from '@mayfly/contract';
 import { limitsOf } from '../core/accounts/account-limits.ts';
 import type { Core } from '../core/context.ts';
+import type { ExecutionListPage } from '../core/executions/execution-records.ts';
 import { decodeOutput } from '../core/executions/outcome.ts';
-import type { ExecutionListPage } from '../core/executions/records.ts';
 import type { DeletedFileRecord, DirectoryRecord, WrittenFileRecord } from '../core/files/sandbox-files.ts';
 import { usdOf } from '../core/money/balance.ts';
 import type { UsageSummary } from '../core/money/usage.ts';

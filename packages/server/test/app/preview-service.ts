@@ -7,7 +7,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { readConfig } from '../../src/app/config.ts';
 import { startService } from '../../src/app/service.ts';
-import type { GatewayLimits } from '../../src/gateway/context.ts';
+import type { GatewayLimits } from '../../src/gateway/gateway-context.ts';
 import { createGuestConnector } from '../../src/guest/connector.ts';
 import { TunnelDriver } from './tunnel-driver.ts';
 

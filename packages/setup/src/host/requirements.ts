@@ -72,6 +72,8 @@ const testTools: readonly RequiredTool[] = [
   // Ubuntu ships browsers only as snaps.
   { name: 'chromium', debianPackage: 'chromium', notOn: ['ubuntu'] },
   { name: 'certutil', debianPackage: 'libnss3-tools' },
+  // The commands of the README use it.
+  { name: 'curl', debianPackage: 'curl' },
 ];
 
 /** Everything the host must have for a purpose. */

@@ -1,5 +1,5 @@
 import { type PreviewVisit, startVisit } from '../../core/previews/visits.ts';
-import type { GatewayContext } from '../context.ts';
+import type { GatewayContext } from '../gateway-context.ts';
 import { tokenOf } from '../preview-host.ts';
 import { requestedHost, tlsServerName, type VisitorRequest } from './http-versions.ts';
 import { Refused } from './refusal.ts';

@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { GatewayContext } from '../context.ts';
+import type { GatewayContext } from '../gateway-context.ts';
 import { admitVisitor, type Visit } from './admit-visitor.ts';
 import { abortResponse, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './http-versions.ts';
 import { Refused, sendRefusal } from './refusal.ts';

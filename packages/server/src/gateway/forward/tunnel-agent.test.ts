@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { duplexPair } from 'node:stream';
 import { expect, test } from 'vitest';
-import { defaultGatewayLimits } from '../context.ts';
+import { defaultGatewayLimits } from '../gateway-context.ts';
 import { TunnelAgent, type TunnelRequestArgs } from './tunnel-agent.ts';
 
 const target = { sandboxId: 'sbx_1', port: 3000 };

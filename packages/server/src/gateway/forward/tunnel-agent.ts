@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { PreviewTarget } from '../../core/previews/preview-traffic.ts';
-import type { Connect, GatewayLimits } from '../context.ts';
+import type { Connect, GatewayLimits } from '../gateway-context.ts';
 
 type Connected = (error: Error | null, tunnel: Duplex) => void;
 

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { GatewayContext } from '../context.ts';
+import type { GatewayContext } from '../gateway-context.ts';
 import { headersForVisitor } from '../headers/for-visitor.ts';
 import { admitVisitor } from './admit-visitor.ts';
 import { sendRefusal } from './refusal.ts';

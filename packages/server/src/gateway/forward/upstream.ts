@@ -1,5 +1,5 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
-import type { GatewayContext } from '../context.ts';
+import type { GatewayContext } from '../gateway-context.ts';
 import { headersForGuest } from '../headers/for-guest.ts';
 import { headersForVisitor, type OutboundHeaders } from '../headers/for-visitor.ts';
 import { hostOf, tokenOf } from '../preview-host.ts';

@@ -1,7 +1,7 @@
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { GatewayLimits } from '../context.ts';
+import type { GatewayLimits } from '../gateway-context.ts';
 import { tokenOf } from '../preview-host.ts';
 
 /** Tracks the visitors' connections: limits them per preview, closes idle ones and drains them on shutdown. */

@@ -1,5 +1,5 @@
 import type { ExecuteResult } from '../../core/ports/guest-agent.ts';
-import { ProtocolViolation } from '../errors.ts';
+import { ProtocolViolation } from '../guest-errors.ts';
 import { guestLimits } from '../guest-limits.ts';
 import { ByteCollector } from './byte-collector.ts';
 import { FrameDecoder } from './frame-decoder.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunked } from '../../../test/guest/chunked.ts';
 import { frame } from '../../../test/guest/peer.ts';
-import { FrameTooLarge, ProtocolViolation } from '../errors.ts';
+import { FrameTooLarge, ProtocolViolation } from '../guest-errors.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 
 type Seen = readonly [type: number, hex: string];

@@ -1,4 +1,4 @@
-import { FrameTooLarge, ProtocolViolation } from '../errors.ts';
+import { FrameTooLarge, ProtocolViolation } from '../guest-errors.ts';
 import { guestLimits } from '../guest-limits.ts';
 
 const headerBytes = 5;

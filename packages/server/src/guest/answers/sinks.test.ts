@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { chunked } from '../../../test/guest/chunked.ts';
 import { ended, frame, hello } from '../../../test/guest/peer.ts';
 import { GuestRefusal } from '../../core/ports/guest-agent.ts';
-import { ProtocolViolation } from '../errors.ts';
+import { ProtocolViolation } from '../guest-errors.ts';
 import { ByteCollector } from './byte-collector.ts';
 import { executionSink } from './execution-sink.ts';
 import { clockAnswer, fileDeleted, fileWritten, helloAnswer, listingAnswer, statsAnswer } from './schemas.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { GuestRefusal } from '../../core/ports/guest-agent.ts';
-import { ProtocolViolation } from '../errors.ts';
+import { ProtocolViolation } from '../guest-errors.ts';
 import { guestLimits } from '../guest-limits.ts';
 import { ByteCollector } from './byte-collector.ts';
 import { refusalAnswer } from './schemas.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import type { AgentChannel } from '../../core/ports/machine-driver.ts';
 import { DeadlineExceeded, withDeadline } from '../../core/scheduling/deadline.ts';
-import { NoAnswer, ProtocolViolation } from '../errors.ts';
+import { NoAnswer, ProtocolViolation } from '../guest-errors.ts';
 import { guestLimits } from '../guest-limits.ts';
 
 /** The nonce of one attach: 32 lower-case hex digits. */

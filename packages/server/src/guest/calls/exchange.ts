@@ -2,7 +2,7 @@ import { type ClientHttp2Stream, constants } from 'node:http2';
 import { GuestRefusal, GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import { type AnswerHead, refusalSink, type Sink } from '../answers/sinks.ts';
 import type { Connection } from '../attach/connection.ts';
-import { FrameTooLarge, NoAnswer, ProtocolViolation } from '../errors.ts';
+import { FrameTooLarge, NoAnswer, ProtocolViolation } from '../guest-errors.ts';
 import { discardBody, type RequestBody, sendBody } from './upload.ts';
 
 export interface ExchangeRequest {

@@ -8,7 +8,7 @@ import { type Handler, openPeer, type Peer, respondJson, serve } from '../../../
 import { openUnixSocket } from '../../../test/guest/transports.ts';
 import { type GuestAgent, GuestRefusal, GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import { createGuestConnector } from '../connector.ts';
-import { ProtocolViolation } from '../errors.ts';
+import { ProtocolViolation } from '../guest-errors.ts';
 
 const impatient = createGuestConnector({ deadlines: { smallCallMs: 200 } });
 const agents: GuestAgent[] = [];

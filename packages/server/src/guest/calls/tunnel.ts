@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import { refusalSink } from '../answers/sinks.ts';
 import type { Connection } from '../attach/connection.ts';
-import { NoAnswer, ProtocolViolation } from '../errors.ts';
+import { NoAnswer, ProtocolViolation } from '../guest-errors.ts';
 import { lostCall, parseHead } from './exchange.ts';
 
 /** Opens a connection to a port inside the guest. It closes once the guest has ended its side, or with the agent's connection. */

@@ -7,7 +7,7 @@ import {
   type ResponseObject,
 } from '@mayfly/contract';
 import { type Html, html, jsonCode, prose, shellCode } from './html.ts';
-import { fieldsOf, isReference, nameOf, renderFields, resolveReference, typeWords } from './schema.ts';
+import { fieldsOf, isReference, nameOf, renderFields, resolveReference, typeWords } from './render-schema.ts';
 
 /** An operation with its place in the document. */
 interface PlacedOperation {

@@ -1,4 +1,4 @@
-import { getExecution, listExecutions } from '../../core/executions/records.ts';
+import { getExecution, listExecutions } from '../../core/executions/execution-records.ts';
 import { runCommand } from '../../core/executions/run.ts';
 import { accountOf } from '../access.ts';
 import { routeOf } from '../contract-routes.ts';

@@ -9,8 +9,8 @@ import { QemuMachine } from './machine.ts';
 import { type MachineRecord, machineLayout, readMachineRecord } from './machine-folder.ts';
 import { AdoptedProcess } from './machine-process.ts';
 import type { MachineNetworks } from './network/machine-networks.ts';
-import { connectMonitor } from './qmp/client.ts';
 import { finishMigration } from './qmp/migration.ts';
+import { connectMonitor } from './qmp/qmp-client.ts';
 import { type CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import type { StepRunner } from './steps.ts';
 

@@ -6,8 +6,8 @@ import { migrate } from '../migrations/migrate.ts';
 import type { Schema } from '../schema.ts';
 import { Database, type OnStoreFailure, StoreOpenError } from '../sql/database.ts';
 import { SqlStore } from '../sql/sql-store.ts';
+import { DeadlinePool, type PoolDeadlines, type PoolOptions } from './connection-pool.ts';
 import { explain, placeOf } from './explain.ts';
-import { DeadlinePool, type PoolDeadlines, type PoolOptions } from './pool.ts';
 
 export interface PostgresOptions {
   readonly log: Log;

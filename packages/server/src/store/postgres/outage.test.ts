@@ -4,8 +4,8 @@ import { account, admitAll, insert, newSandbox } from '../../../test/store/fixtu
 import { PostgresServer } from '../../../test/store/postgres-server.ts';
 import { StallingProxy } from '../../../test/store/stalling-proxy.ts';
 import type { Store } from '../../core/ports/store/store.ts';
+import { DeadlinePool } from './connection-pool.ts';
 import { openPostgresStore } from './open.ts';
-import { DeadlinePool } from './pool.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 

@@ -6,8 +6,8 @@ import { newAccount } from '../../../test/store/fixtures.ts';
 import { PostgresServer } from '../../../test/store/postgres-server.ts';
 import { describeStore } from '../../../test/store/store-suite.ts';
 import { describeUpgrade } from '../../../test/store/suite/upgrade.ts';
+import { parseInteger } from './connection-pool.ts';
 import { openPostgresStore } from './open.ts';
-import { parseInteger } from './pool.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 

@@ -17,7 +17,7 @@ import { emptySink, fileSink, jsonSink, refusalSink, type Sink } from '../../../
 import { watchControlPort } from '../../../src/guest/attach/control-port.ts';
 import { createNonce, MarkerScanner, synchronise } from '../../../src/guest/attach/synchronise.ts';
 import { createGuestConnector } from '../../../src/guest/connector.ts';
-import { ProtocolViolation } from '../../../src/guest/errors.ts';
+import { ProtocolViolation } from '../../../src/guest/guest-errors.ts';
 import { guestLimits } from '../../../src/guest/guest-limits.ts';
 import { chunked } from '../chunked.ts';
 import type { FuzzTarget } from '../fuzz.ts';

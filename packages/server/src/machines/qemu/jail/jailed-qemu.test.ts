@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram } from '../../host/run-program.ts';
-import { QmpClient } from '../qmp/client.ts';
+import { QmpClient } from '../qmp/qmp-client.ts';
 import { connectUnix } from '../sockets.ts';
 import { detectCgroups } from './cgroup-layout.ts';
 import { machineLimits } from './cgroup-limits.ts';

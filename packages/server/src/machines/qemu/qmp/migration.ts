@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { withDeadline } from '../../../core/scheduling/deadline.ts';
-import type { QmpClient } from './client.ts';
+import type { QmpClient } from './qmp-client.ts';
 
 /** Loads the device state of a template into a QEMU that was started with `-incoming defer`. */
 export function loadDeviceState(qmp: QmpClient, statePath: string, deadlineMs: number): Promise<void> {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { QmpClient } from './client.ts';
 import { LineSplitter, maxLineBytes, parseQmpMessage } from './messages.ts';
+import { QmpClient } from './qmp-client.ts';
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
