@@ -20,6 +20,8 @@ export interface BenchHost {
   readonly previewRootFile: string;
   readonly connector: GuestConnector;
   readonly driver: QemuDriver;
+  /** Opens another driver, on a data folder of its own. */
+  readonly openDriver: (dataDir: string) => Promise<QemuDriver>;
   /** Resolves once a small machine is ready in the pool. */
   waitForPool(): Promise<void>;
   /** Sends one request to the service; throws unless it answers with the status. */
@@ -62,6 +64,7 @@ export async function startBenchHost(
     previewRootFile: service.previews.rootFile ?? '',
     connector,
     driver,
+    openDriver,
     waitForPool: async () => {
       const untilMs = performance.now() + poolFullMs;
       while (service.core.pool.readyCount('small') === 0) {

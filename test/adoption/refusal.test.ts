@@ -129,9 +129,9 @@ it('a machine whose adoption fails at any step is destroyed and leaves nothing',
     .filter(({ name }) => !/^(release|remove|stop) /.test(name));
   console.log(`adoption runs: ${adopting.map(({ name }) => name).join(', ')}`);
   expect(adopting.map(({ name }) => name)).toEqual([
-    'lease uid',
     'adopt network',
     'start dns',
+    'lease uid',
     'find agent ports',
     'connect monitor',
     'finish migration',

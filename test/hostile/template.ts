@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtempDisposable, open, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { buildTemplate, type WarmUp } from '#server/machines/qemu/template/build.ts';
@@ -67,7 +68,8 @@ export async function ensureHostileTemplate(): Promise<Template> {
     cacheDir,
     build: async (stagingDir) => {
       const { kernelPath, kernelVersion, diskPaths } = artifacts;
-      const initrdPath = await buildInitrd(stagingDir);
+      await using initrdFolder = await mkdtempDisposable(join(tmpdir(), 'mayfly-hostile-'));
+      const initrdPath = await buildInitrd(initrdFolder.path);
       await buildTemplate(
         { engine, size: 'small', kernelPath, kernelVersion, initrdPath, basePath: diskPaths.small, warmUp },
         stagingDir,

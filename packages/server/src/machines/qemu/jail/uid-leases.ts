@@ -78,11 +78,17 @@ export class UidLeases implements Disposable {
     });
   }
 
+  /** Throws when the uid is leased to another machine. */
+  refuseForeign({ uid, token }: UidLease): void {
+    const current = this.#db.prepare('SELECT token FROM lease WHERE uid = ?').get(uid);
+    if (current && current.token !== token) throw new Error(`User id ${uid} is leased to another machine.`);
+  }
+
   /** Takes over the lease of a machine that an earlier service left running. Throws when the uid is leased to another machine. */
-  adopt({ uid, token }: UidLease): void {
+  adopt(lease: UidLease): void {
+    const { uid, token } = lease;
     this.#transaction(() => {
-      const current = this.#db.prepare('SELECT token FROM lease WHERE uid = ?').get(uid);
-      if (current && current.token !== token) throw new Error(`User id ${uid} is leased to another machine.`);
+      this.refuseForeign(lease);
       this.#db.prepare('DELETE FROM lease WHERE uid = ?').run(uid);
       this.#insert(uid, token);
     });
