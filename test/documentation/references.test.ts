@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { operatorLimitKeys } from '@mayfly/contract';
@@ -17,6 +17,7 @@ import {
 
 const pages = documentationPages();
 const settings = knownSettings();
+const bootstrapCommands = listBootstrapCommands();
 const serverSource = join(repositoryRoot, 'packages/server/src');
 
 /** A page may name a path of the repository in full, or one of the server's sources without their common beginning. */
@@ -61,6 +62,11 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, pag
     expect(named.filter((name) => !(name in scripts) && !ofNpm.includes(name))).toEqual([]);
   });
 
+  it('names only commands of bootstrap.mjs that exist', () => {
+    const named = [...codeOf(page).matchAll(/\bbootstrap\.mjs ([a-z-]+)/g)].map(([, name = '']) => name);
+    expect(named.filter((name) => !bootstrapCommands.includes(name))).toEqual([]);
+  });
+
   it('names only settings that exist', () => {
     const named = new Set(codeOf(page).match(/\bMAYFLY_[A-Z][A-Z_]*[A-Z]\b/g) ?? []);
     expect([...named].filter((name) => !settings.has(name))).toEqual([]);
@@ -93,6 +99,14 @@ function knownSettings(): Set<string> {
   const text = files.map((file) => readFileSync(join(repositoryRoot, file), 'utf8')).join('\n');
   const named = [...text.matchAll(/\bMAYFLY_[A-Z][A-Z_]*[A-Z]\b/g)].map(([name]) => name);
   return new Set([...named, ...operatorLimitKeys.map(limitSetting)]);
+}
+
+/** The commands that bootstrap.mjs names when it is given another. */
+function listBootstrapCommands(): string[] {
+  const { stderr } = spawnSync(process.execPath, [join(repositoryRoot, 'bootstrap.mjs'), 'unknown'], {
+    encoding: 'utf8',
+  });
+  return /Use one of: (.*)\.$/m.exec(stderr)?.[1]?.split(', ') ?? [];
 }
 
 const helps = new Map<string, string | undefined>();
