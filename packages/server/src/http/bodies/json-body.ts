@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
@@ -27,9 +28,10 @@ export async function readJsonBody(
 }
 
 /** Parses JSON encoded as UTF-8; undefined if there is only white space. */
-function parseJson(json: Uint8Array): unknown {
+function parseJson(json: Buffer): unknown {
   try {
-    const text = utf8.decode(json);
+    // Most bodies are ASCII, also files in base64. For those this is five times as fast as decoding UTF-8.
+    const text = isAscii(json) ? json.toString('latin1') : utf8.decode(json);
     return text.trim() === '' ? undefined : JSON.parse(text);
   } catch (cause) {
     throw new ApiError('request_error', 'The body is not valid JSON. Send a JSON object encoded as UTF-8.', { cause });
