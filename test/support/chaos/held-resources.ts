@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { tryLock } from '#server/machines/qemu/network/host/lock-file.ts';
+import { tryLock } from '#server/machines/host/lock-file.ts';
 import { leasedUids } from '../host-state.ts';
 import { machinePids } from '../machine-processes.ts';
 

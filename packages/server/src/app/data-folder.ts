@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { oneLine } from '../core/errors/api-error.ts';
+import { tryLock } from '../machines/host/lock-file.ts';
 import { StartError } from './start-error.ts';
 
 /** The data folder, locked by this process until it is disposed of. */
@@ -37,28 +37,20 @@ export function holdDataFolder(path: string): DataFolder {
       { cause },
     );
   }
-  const lock = new DatabaseSync(join(path, 'lock'));
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-  } catch (cause) {
-    lock.close();
+  const lock = tryLock(join(path, 'lock'), 'exclusive');
+  if (lock === undefined) {
     throw new StartError(
       `Another Mayfly service is using the data folder ${path}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
-      { cause },
     );
   }
-  return { databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path), [Symbol.dispose]: () => lock.close() };
+  return { ...lock, databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path) };
 }
 
 /** Whether a service is using the folder. Creates nothing. */
 export function isDataFolderInUse(path: string): boolean {
   if (!existsSync(join(path, 'lock'))) return false;
-  try {
-    holdDataFolder(path)[Symbol.dispose]();
-    return false;
-  } catch {
-    return true;
-  }
+  using lock = tryLock(join(path, 'lock'), 'exclusive');
+  return lock === undefined;
 }
 
 /** Removes everything that the service created in the folder, and the folder itself if nothing else is in it. Throws if a service uses it. */

@@ -1,29 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { tryLock as tryFileLock } from '@mayfly/server/machines';
 import { SetupError } from '../announce.ts';
 
-const sqliteBusy = 5;
 const retryMs = 200;
 
 /** Takes the lock of a file, or returns undefined when this or another process holds it. The kernel releases it when the process ends. */
 export async function tryLock(path: string): Promise<Disposable | undefined> {
   await mkdir(dirname(path), { recursive: true });
-  const database = new DatabaseSync(path);
-  try {
-    // SQLite turns this into a kernel lock on the file that is held until the connection closes.
-    database.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    database.close();
-    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined;
-    throw error;
-  }
-  return {
-    [Symbol.dispose]: () => {
-      if (database.isOpen) database.close();
-    },
-  };
+  return tryFileLock(path, 'exclusive');
 }
 
 export interface LockWait {

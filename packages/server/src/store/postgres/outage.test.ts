@@ -17,7 +17,7 @@ const deadlines = {
   closeMs: 500,
 };
 /** No request waits longer than for a connection and an answer; the rest is a margin for a busy machine. */
-const soonMs = 10_000;
+const soonMs = 30_000;
 
 let server: PostgresServer;
 let proxy: StallingProxy;

@@ -63,16 +63,16 @@ describe.runIf(canOpenNetworkLab)('reachability from a machine', () => {
     expect(String(await guest.ask('lookup', { name: 'big.test' })).split(' ')).toHaveLength(60);
   });
 
-  test.each([25, 465, 587])('mail port %i is refused within a second', async (port) => {
+  test.each([25, 465, 587])('mail port %i is refused instead of timing out', async (port) => {
     const { outcome, ms } = await attempt('203.0.113.2', port);
     expect(outcome).toBe('ECONNREFUSED');
-    expect(ms).toBeLessThan(1000);
+    expect(ms).toBeLessThan(10_000);
   });
 
-  test.each(forbiddenAddresses)('%s is refused within a second', async (host) => {
+  test.each(forbiddenAddresses)('%s is refused instead of timing out', async (host) => {
     const { outcome, ms } = await attempt(host);
     expect(['EHOSTUNREACH', 'ENETUNREACH', 'EINVAL', 'EACCES']).toContain(outcome);
-    expect(ms).toBeLessThan(1000);
+    expect(ms).toBeLessThan(10_000);
     expect(await guest.ask('askUdp', { host, port: 123 })).not.toBe('answered');
     expect(lab.ping(guest.pid, host)).toBe(false);
   });

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../../../core/ports/runtime.ts';
+import { takeLock, tryLock, withLock } from '../../../host/lock-file.ts';
 import type { HostProblem } from '../check-support.ts';
 import { type Cidr, cidr } from '../plan/ipv4.ts';
 import { type HostState, setUpHost, takeDownHost } from './host-setup.ts';
-import { takeLock, tryLock, withLock } from './lock-file.ts';
 
 /** How often the host's set-up is checked: a firewall may be reloaded, Docker started, an uplink replaced. */
 const repairEveryMs = 10_000;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { RpcChild } from '../../../../../test/network/rpc.ts';
+import { RpcChild } from '../../../test/network/rpc.ts';
 import { takeLock, tryLock, withLock } from './lock-file.ts';
 
 let folder: string;
@@ -46,7 +46,7 @@ test('work under a lock runs one at a time', async () => {
 });
 
 test('a lock holds between processes and is released when its process is killed', async () => {
-  const worker = join(import.meta.dirname, '../../../../../test/network/lock-worker.ts');
+  const worker = join(import.meta.dirname, '../../../test/network/lock-worker.ts');
   const other = new RpcChild([process.execPath, worker]);
   expect(await other.ask('lock', { path, mode: 'shared' })).toBe(true);
   expect(tryLock(path, 'exclusive')).toBeUndefined();
