@@ -34,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'machines',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/conformance/**', 'test/fuzz/**'],
+          exclude: ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**'],
           globalSetup: ['test/support/global-setup.ts'],
           sequence: { groupOrder: 1 },
           ...onMachines,

@@ -41,7 +41,7 @@ export async function startServiceProcess(
       },
     },
   );
-  const [url] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(60_000) });
+  const [url] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(600_000) });
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');

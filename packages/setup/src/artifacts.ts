@@ -41,8 +41,8 @@ export interface BuildPlan {
 }
 
 /** Determines all entries without building any. */
-export async function planBuild(arch: string): Promise<BuildPlan> {
-  const go = await chooseGo(arch);
+export async function planBuild(arch: string, goChoice?: GoChoice): Promise<BuildPlan> {
+  const go = goChoice ?? (await chooseGo(arch));
   const [agent, jail, net, disks] = await Promise.all([
     programEntry(agentProgram, arch, go),
     programEntry(jailProgram, arch, go),

@@ -4,6 +4,7 @@ import { ProgramFailed } from '@mayfly/server/machines';
 import { createAnnouncer, SetupError } from './announce.ts';
 import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
+import { testOnKvm } from './commands/kvm-tests.ts';
 import { uninstall } from './commands/uninstall.ts';
 import { readEnvironment } from './environment.ts';
 import { refuseUnfitHost } from './host/problems.ts';
@@ -25,7 +26,12 @@ const commands: Readonly<Record<string, Command>> = {
   prepare: { run: printArtifacts, startsMachines: false },
 };
 
-/** Commands that need no set-up, or do their own. */
+/** Commands that do their own set-up, and stop when the signal is aborted. */
+const commandsWithOwnSetup: Readonly<
+  Record<string, (args: readonly string[], signal: AbortSignal) => Promise<number>>
+> = { 'test:kvm': testOnKvm };
+
+/** Commands that need no set-up. */
 const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   conformance: runConformance,
   metrics: printCodeMetrics,
@@ -43,9 +49,11 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
       interruption.stopCatching();
       return await withoutSetup(commandArgs);
     }
+    const withOwnSetup = commandsWithOwnSetup[commandName];
+    if (withOwnSetup) return await withOwnSetup(commandArgs, interruption.signal);
     const command = commands[commandName];
     if (!command) {
-      const names = Object.keys({ ...commands, ...commandsWithoutSetup }).join(', ');
+      const names = Object.keys({ ...commands, ...commandsWithOwnSetup, ...commandsWithoutSetup }).join(', ');
       process.stderr.write(`Unknown command "${commandName}". Use one of: ${names}.\n`);
       return 2;
     }

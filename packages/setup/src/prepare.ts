@@ -29,14 +29,18 @@ export interface PrepareOptions {
   readonly signal: AbortSignal;
 }
 
-/** What a finished set-up provides. */
-export interface Prepared {
+/** What set-up builds without starting a machine. */
+export interface PreparedParts {
   readonly artifacts: GuestArtifacts;
-  readonly engine: QemuEngine;
   readonly tools: HostTools;
-  readonly templates: Templates;
   readonly plan: BuildPlan;
   readonly context: StepContext;
+}
+
+/** What a finished set-up provides. */
+export interface Prepared extends PreparedParts {
+  readonly engine: QemuEngine;
+  readonly templates: Templates;
 }
 
 const packageLockDeadlineMs = 45 * 60_000;
@@ -44,9 +48,21 @@ const packageLockDeadlineMs = 45 * 60_000;
 /** Installs and builds everything that is missing. If the host is not suitable, throws one error that names every problem and changes nothing. */
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const startedMs = performance.now();
-  const { environment, purpose, announcer, signal } = options;
+  const { environment, announcer } = options;
+  const parts = await prepareParts(options, await planBuild(process.arch));
+  const engine = await detectEngine(parts.artifacts.qemuPreloadPath);
+  announcer.line(describeAcceleration(engine));
+  const templates = await ensureTemplates(engine, parts.artifacts, parts.context);
+  await pruneOldEntries(environment.cacheDir, announcer);
+  announcer.line(`✓ set-up complete in ${formatElapsed(performance.now() - startedMs)}`);
+  return { ...parts, engine, templates };
+}
+
+/** The part of set-up before the templates: installs packages, and builds what the plan contains unless it is cached. */
+export async function prepareParts(options: PrepareOptions, plan: BuildPlan): Promise<PreparedParts> {
+  const { environment, purpose } = options;
   const { cacheDir } = environment;
-  const [facts, plan] = await Promise.all([probeHost(cacheDir), planBuild(process.arch)]);
+  const facts = await probeHost(cacheDir);
   const mustBuild = !(await isGuestCached(cacheDir, plan));
   const problems = findProblems(facts, { mustBuild, cacheDir, purpose });
   if (problems.length > 0) throw new SetupError(formatProblems(problems));
@@ -55,11 +71,14 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const context = await createContext(facts, options);
   const artifacts = await ensureGuestArtifacts(context, plan);
   const tools = await ensureHostTools(context, plan);
-  const engine = await detectEngine(artifacts.qemuPreloadPath);
-  const templates = await ensureTemplates(engine, artifacts, cacheDir, announcer, signal);
-  await pruneOldEntries(cacheDir, announcer);
-  announcer.line(`✓ set-up complete in ${formatElapsed(performance.now() - startedMs)}`);
-  return { artifacts, engine, tools, templates, plan, context };
+  return { artifacts, tools, plan, context };
+}
+
+/** One line that says what machines run on. */
+export function describeAcceleration({ acceleration, kvmWarning }: QemuEngine): string {
+  if (acceleration === 'kvm') return "✓ KVM works: machines run on the host's processor";
+  if (kvmWarning !== undefined) return `! Machines are emulated, which is many times slower: ${kvmWarning}`;
+  return '  No KVM on this host (there is no /dev/kvm): machines are emulated, with the same behaviour but slower';
 }
 
 /** Marks the cache entries of a running service as used from time to time, so that the set-up of another checkout does not prune them. */

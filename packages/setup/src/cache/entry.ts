@@ -57,9 +57,7 @@ export async function ensureEntry(entry: CacheEntry, work: EntryWork): Promise<s
   const builtMeanwhile = await findEntry(cacheDir, entry);
   if (builtMeanwhile) return builtMeanwhile;
   const path = join(cacheDir, entry.kind, entry.key);
-  const stagingDir = join(stagingRoot(cacheDir), `${entry.kind}-${entry.key}-${randomBytes(4).toString('hex')}`);
-  await mkdir(stagingDir, { recursive: true });
-  try {
+  await withStagingFolder(cacheDir, entry, async (stagingDir) => {
     await work.build(stagingDir);
     await writeFile(manifestPath(stagingDir), `${JSON.stringify({ ...entry, madeAt: new Date() }, null, 2)}\n`);
     // All files of the entry must be on disk before its name is.
@@ -68,10 +66,26 @@ export async function ensureEntry(entry: CacheEntry, work: EntryWork): Promise<s
     await removeTree(path);
     await rename(stagingDir, path);
     await flushFolder(dirname(path));
+  });
+  return path;
+}
+
+/**
+ * Does work in a new, empty folder of the cache and removes the folder afterwards. The caller holds the entry's lock. If this process is
+ * killed, the next set-up removes the folder.
+ */
+export async function withStagingFolder<T>(
+  cacheDir: string,
+  { kind, key }: CacheEntry,
+  work: (stagingDir: string) => Promise<T>,
+): Promise<T> {
+  const stagingDir = join(stagingRoot(cacheDir), `${kind}-${key}-${randomBytes(4).toString('hex')}`);
+  await mkdir(stagingDir, { recursive: true });
+  try {
+    return await work(stagingDir);
   } finally {
     await removeTree(stagingDir);
   }
-  return path;
 }
 
 /** The lock that guards building and removing an entry. */

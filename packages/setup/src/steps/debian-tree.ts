@@ -57,7 +57,9 @@ export async function makeDebianTree(
   folder: string,
   options: { readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv; readonly report: ReportDetail },
 ): Promise<void> {
-  const args = ['--mode=root', '--format=directory', '--aptopt=Acquire::Retries "5"', ...options.args, release, folder];
+  const architecture = `--architectures=${context.arch === 'x64' ? 'amd64' : 'arm64'}`;
+  const shared = ['--mode=root', '--format=directory', architecture, '--aptopt=Acquire::Retries "5"'];
+  const args = [...shared, ...options.args, release, folder];
   const sources = context.debianSources;
   await runProgram('setpriv', [...isolation, 'mmdebstrap', ...args, ...(sources.length > 0 ? ['-'] : [])], {
     env: { ...process.env, ...options.env, LC_ALL: 'C.UTF-8' },

@@ -58,6 +58,11 @@ export async function chooseGo(arch: string): Promise<GoChoice> {
   if (printed && version && isAtLeast(version, minimumGoVersion)) {
     return { identity: printed.trim(), hostCommand: command };
   }
+  return debianGoChoice(arch);
+}
+
+/** Debian 13's compiler, which a host without a Go of its own uses. */
+export function debianGoChoice(arch: string): GoChoice {
   return { identity: hashValues({ ...debianGo, arch }), hostCommand: undefined };
 }
 

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { runProgram } from '@mayfly/server/machines';
-import { SetupError } from '../announce.ts';
+import { type ReportDetail, SetupError } from '../announce.ts';
 import { type CacheEntry, removeTree } from '../cache/entry.ts';
 import { hashValues } from '../cache/keys.ts';
 import { makeDebianTree } from './debian-tree.ts';
@@ -12,10 +12,10 @@ const recipe = '2';
 /** The modules a guest needs. Those that are built into the kernel are left out. */
 const wantedModules = ['virtio_blk', 'virtio_net', 'virtio_rng', 'ext4', 'crc32c_generic'] as const;
 
-/** The kernel of every guest. */
+/** A kernel and its modules. */
 export interface Kernel {
   readonly imagePath: string;
-  /** Folder with `<name>.ko` files and `order`, their names in loading order. */
+  /** The kernel's own folder of modules or, for the guests' kernel, `<name>.ko` files and `order`, their names in loading order. */
   readonly modulesPath: string;
   /** e.g. "6.12.48+deb13-cloud-arm64". */
   readonly version: string;
@@ -30,23 +30,29 @@ export function kernelEntry(arch: string): CacheEntry {
 export async function ensureKernel(context: StepContext, entry: CacheEntry): Promise<Kernel> {
   const folder = await ensureStep(context, 'guest kernel', entry, async (stagingDir, report) => {
     const tree = join(stagingDir, 'tree');
-    const kernelPackage = `linux-image-cloud-${context.arch === 'x64' ? 'amd64' : 'arm64'}`;
-    await makeDebianTree(context, tree, { args: ['--variant=extract', `--include=${kernelPackage}`], report });
-    const image = (await readdir(join(tree, 'boot'))).find((name) => name.startsWith('vmlinuz-'));
-    if (image === undefined) {
-      throw new SetupError(
-        `Debian's package ${kernelPackage} has no kernel image. Set MAYFLY_DEBIAN_MIRROR to another mirror.`,
-      );
-    }
-    const version = image.slice('vmlinuz-'.length);
+    const { imagePath, modulesPath, version } = await unpackKernel(context, tree, report);
     await mkdir(join(stagingDir, 'modules'));
-    await collectModules(join(tree, 'usr/lib/modules', version), wantedModules, join(stagingDir, 'modules'));
-    await rename(join(tree, 'boot', image), join(stagingDir, 'vmlinuz'));
+    await collectModules(modulesPath, wantedModules, join(stagingDir, 'modules'));
+    await rename(imagePath, join(stagingDir, 'vmlinuz'));
     await writeFile(join(stagingDir, 'version'), version);
     await removeTree(tree);
   });
   const version = await readFile(join(folder, 'version'), 'utf8');
   return { imagePath: join(folder, 'vmlinuz'), modulesPath: join(folder, 'modules'), version };
+}
+
+/** Unpacks Debian's cloud kernel with all of its modules into a new folder, without installing it. */
+export async function unpackKernel(context: StepContext, tree: string, report: ReportDetail): Promise<Kernel> {
+  const kernelPackage = `linux-image-cloud-${context.arch === 'x64' ? 'amd64' : 'arm64'}`;
+  await makeDebianTree(context, tree, { args: ['--variant=extract', `--include=${kernelPackage}`], report });
+  const image = (await readdir(join(tree, 'boot'))).find((name) => name.startsWith('vmlinuz-'));
+  if (image === undefined) {
+    throw new SetupError(
+      `Debian's package ${kernelPackage} has no kernel image. Set MAYFLY_DEBIAN_MIRROR to another mirror.`,
+    );
+  }
+  const version = image.slice('vmlinuz-'.length);
+  return { imagePath: join(tree, 'boot', image), modulesPath: join(tree, 'usr/lib/modules', version), version };
 }
 
 /** Copies the wanted modules and their dependencies, unpacked, and writes `order`. Modules built into the kernel are left out. */

@@ -8,35 +8,34 @@ import {
   type Template,
   templateKey,
 } from '@mayfly/server/machines';
-import { type Announcer, SetupError } from '../announce.ts';
+import { SetupError } from '../announce.ts';
 import type { GuestArtifacts } from '../artifacts.ts';
 import { ensureEntry, findEntry } from '../cache/entry.ts';
+import type { StepContext } from '../steps/step.ts';
 import { warmUpWith } from './warm-up.ts';
 
 export type Templates = Readonly<Record<SizeName, Template>>;
+
+/** Where templates are built, and who is told. */
+export type TemplateContext = Pick<StepContext, 'cacheDir' | 'announcer' | 'signal'>;
 
 /** Returns the templates of all sizes and builds those that are not cached. */
 export async function ensureTemplates(
   engine: QemuEngine,
   guest: GuestArtifacts,
-  cacheDir: string,
-  announcer: Announcer,
-  signal: AbortSignal,
+  context: TemplateContext,
 ): Promise<Templates> {
   const templates: Partial<Record<SizeName, Template>> = {};
-  for (const size of sizeNames) {
-    templates[size] = await ensureTemplate(size, engine, guest, cacheDir, announcer, signal);
-  }
+  for (const size of sizeNames) templates[size] = await ensureTemplate(size, engine, guest, context);
   return templates as Templates;
 }
 
-async function ensureTemplate(
+/** Returns the template of one size and builds it if it is not cached. */
+export async function ensureTemplate(
   size: SizeName,
   engine: QemuEngine,
   guest: GuestArtifacts,
-  cacheDir: string,
-  announcer: Announcer,
-  signal: AbortSignal,
+  { cacheDir, announcer, signal }: TemplateContext,
 ): Promise<Template> {
   const { kernel, initrd, disks } = guest.keys;
   const entry = { kind: `template-${size}`, key: templateKey(engine, size, [kernel, initrd, disks]) };

@@ -1,8 +1,11 @@
 import type { GuestConnector } from '@mayfly/server/guest';
 import { BootStalled, type WarmUp } from '@mayfly/server/machines';
 
-/** How long an emulated machine may take to boot. */
-const bootDeadlineMs = 240_000;
+/** How long a machine may take to boot. An emulated one needs half a minute, one inside an emulated host several. A stall is noticed earlier. */
+const bootDeadlineMs = 900_000;
+
+/** How long a warm-up command may take. */
+const commandDeadlineMs = 600_000;
 
 /** Run before a template is saved, so that its copies have the files of the most common programs in their page cache. */
 const warmCommands = [
@@ -29,7 +32,7 @@ export function warmUpWith(connector: GuestConnector): WarmUp {
       const { bootMs } = await agent.hello();
       for (const [index, command] of warmCommands.entries()) {
         const id = `exec_warm${index}`;
-        const request = { id, command, cwd: '/workspace', env: {}, timeoutMs: 180_000, captureBytes: 4096 };
+        const request = { id, command, cwd: '/workspace', env: {}, timeoutMs: commandDeadlineMs, captureBytes: 4096 };
         const { exitCode, stderr } = await agent.execute(request);
         if (exitCode !== 0) throw new Error(`"${command}" failed with ${exitCode}: ${stderr.toString().slice(0, 500)}`);
         await agent.forgetExecution(id);

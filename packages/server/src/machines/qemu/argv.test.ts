@@ -1,10 +1,12 @@
 import { sizes } from '@mayfly/contract';
 import { describe, expect, it } from 'vitest';
 import { buildArgv, type MachinePlan } from './argv.ts';
+import { cpuModels } from './engine.ts';
 
 function plan(arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: MachinePlan['start']): MachinePlan {
+  const [cpuModel = ''] = cpuModels(arch, acceleration);
   return {
-    engine: { arch, acceleration, machineType: arch === 'arm64' ? 'virt-10.0' : 'pc-q35-10.0' },
+    engine: { arch, acceleration, machineType: arch === 'arm64' ? 'virt-10.0' : 'pc-q35-10.0', cpuModel },
     name: 'mayfly-one',
     resources: sizes.small,
     ramPath: '/templates/ram',

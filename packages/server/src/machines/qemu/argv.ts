@@ -1,5 +1,5 @@
 import type { SizeResources } from '@mayfly/contract';
-import type { QemuEngine } from './engine.ts';
+import { machineOptions, type QemuEngine } from './engine.ts';
 
 /** A listening unix socket: a path where QEMU creates it, or the descriptor of one that the jail has opened. */
 type SocketAddress = { readonly path: string } | { readonly fd: number };
@@ -22,7 +22,7 @@ type Start =
   | { readonly kind: 'restore' };
 
 export interface MachinePlan {
-  readonly engine: Pick<QemuEngine, 'arch' | 'acceleration' | 'machineType'>;
+  readonly engine: Pick<QemuEngine, 'arch' | 'acceleration' | 'machineType' | 'cpuModel'>;
   readonly name: string;
   readonly resources: SizeResources;
   /** The RAM file: written when booting, mapped copy-on-write and read-only when restoring. */
@@ -49,7 +49,7 @@ export function buildArgv(plan: MachinePlan): string[] {
   const sharing = plan.start.kind === 'boot' ? 'share=on' : 'share=off,readonly=on,rom=off';
   return [
     ...['-name', quote(plan.name), '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
-    ...['-machine', machineOptions(plan.engine), '-cpu', cpuModel(plan.engine)],
+    ...['-machine', `${machineOptions(plan.engine)},memory-backend=ram`, '-cpu', plan.engine.cpuModel],
     ...['-accel', plan.engine.acceleration === 'kvm' ? 'kvm' : `tcg,tb-size=${translationBufferMib},thread=multi`],
     ...['-smp', `cpus=${plan.resources.vcpu},sockets=1,cores=${plan.resources.vcpu},threads=1`, '-m', `${memoryMib}M`],
     ...['-object', `memory-backend-file,id=ram,size=${memoryMib}M,mem-path=${quote(plan.ramPath)},${sharing}`],
@@ -75,17 +75,6 @@ function kernelCommandLine({ arch, acceleration }: MachinePlan['engine']): strin
     'quiet loglevel=4 panic=-1 net.ifnames=0 cgroup_no_v1=all audit=0 nowatchdog random.trust_cpu=on',
     ...(acceleration === 'tcg' ? ['mitigations=off'] : []),
   ].join(' ');
-}
-
-/** KVM guests have the host's CPU. Emulated guests lack pointer authentication and scalable vectors, which are slow to emulate. */
-function cpuModel({ arch, acceleration }: MachinePlan['engine']): string {
-  if (acceleration === 'kvm') return 'host';
-  return arch === 'arm64' ? 'max,pauth=off,sve=off,sme=off' : 'max,la57=off';
-}
-
-function machineOptions({ arch, acceleration, machineType }: MachinePlan['engine']): string {
-  const interrupts = arch === 'arm64' ? `,gic-version=${acceleration === 'kvm' ? 'host' : '3'}` : '';
-  return `${machineType},memory-backend=ram,dump-guest-core=off,usb=off${interrupts}`;
 }
 
 /** Escapes a value in QEMU's option syntax, where a comma separates options and two commas stand for one. */

@@ -1,6 +1,5 @@
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
 import { findProgram, runProgram } from '../host/run-program.ts';
+import { readHostCpu, tryKvm } from './kvm.ts';
 
 /** A CPU architecture that Mayfly supports. Host and guest always have the same. */
 export type Arch = 'arm64' | 'x64';
@@ -9,6 +8,12 @@ export type Arch = 'arm64' | 'x64';
 export interface QemuEngine {
   readonly arch: Arch;
   readonly acceleration: 'kvm' | 'tcg';
+  /** The value of -cpu. */
+  readonly cpuModel: string;
+  /** Identifies the processor that guests see with KVM; undefined for emulation, where it depends on QEMU alone. */
+  readonly hostCpu: string | undefined;
+  /** Why machines are emulated although the host has /dev/kvm, and what to do about it. */
+  readonly kvmWarning: string | undefined;
   /** An absolute path. */
   readonly binary: string;
   /** As QEMU prints it, e.g. "10.0.2 (Debian 1:10.0.2+ds-2)". */
@@ -22,9 +27,8 @@ export interface QemuEngine {
  * Finds QEMU and the fastest acceleration of this host. The library is preloaded only where QEMU emulates the CPU. Throws an error that
  * says what to install when QEMU is missing or too old.
  */
-export async function detectEngine(preloadPath?: string, arch: string = process.arch): Promise<QemuEngine> {
-  if (arch !== 'arm64' && arch !== 'x64')
-    throw new Error(`Unsupported CPU "${arch}": Mayfly runs on arm64 and x86_64.`);
+export async function detectEngine(preloadPath?: string, kvmPath?: string): Promise<QemuEngine> {
+  const arch = supportedArch(process.arch);
   const binary = await findProgram(arch === 'arm64' ? 'qemu-system-aarch64' : 'qemu-system-x86_64');
   const output = await runProgram(binary, ['--version'], { deadlineMs: 10_000 }).catch((cause: unknown) => {
     throw new Error(`${binary} does not run. Install QEMU, or run npm start as root to have it installed.`, { cause });
@@ -34,15 +38,54 @@ export async function detectEngine(preloadPath?: string, arch: string = process.
   if (!version || isOlder(version, oldestQemu)) {
     throw new Error(`${binary} must be version 8.2 or newer. Found: ${firstLine}`);
   }
-  const acceleration = (await isUsable('/dev/kvm')) ? 'kvm' : 'tcg';
-  return {
-    arch,
-    acceleration,
+  const machineType = machineTypeFor(arch, version);
+  const shared = { arch, binary, versionText: firstLine.replace(/^QEMU emulator version /, ''), machineType };
+  const kvm = await tryKvm({
     binary,
-    versionText: firstLine.replace(/^QEMU emulator version /, ''),
-    machineType: machineTypeFor(arch, version),
-    preloadPath: acceleration === 'tcg' ? preloadPath : undefined,
-  };
+    machine: machineOptions({ arch, acceleration: 'kvm', machineType }),
+    cpuModels: cpuModels(arch, 'kvm'),
+    ...(kvmPath !== undefined && { devicePath: kvmPath }),
+  });
+  if (kvm.kind === 'works') {
+    const hostCpu = await readHostCpu();
+    return {
+      ...shared,
+      acceleration: 'kvm',
+      cpuModel: kvm.cpuModel,
+      hostCpu,
+      kvmWarning: undefined,
+      preloadPath: undefined,
+    };
+  }
+  const [cpuModel = 'max'] = cpuModels(arch, 'tcg');
+  const kvmWarning = kvm.kind === 'broken' ? kvm.explanation : undefined;
+  return { ...shared, acceleration: 'tcg', cpuModel, hostCpu: undefined, kvmWarning, preloadPath };
+}
+
+/**
+ * The models of a guest's CPU, in order of preference. KVM guests have the host's CPU. Emulated guests lack what is slow to emulate: pointer
+ * authentication and scalable vectors. No guest has virtualization extensions or performance counters, which only add ways to attack the
+ * host. On arm64, KVM knows the option "pmu" only if the host has performance counters; the extensions are off by default.
+ */
+export function cpuModels(arch: Arch, acceleration: QemuEngine['acceleration']): readonly string[] {
+  if (arch === 'x64')
+    return [acceleration === 'kvm' ? 'host,svm=off,vmx=off,pmu=off' : 'max,la57=off,svm=off,vmx=off,pmu=off'];
+  return acceleration === 'kvm' ? ['host,pmu=off', 'host'] : ['max,pauth=off,sve=off,sme=off,pmu=off'];
+}
+
+/** The part of -machine that belongs to the kind of machine, not to a single one. */
+export function machineOptions({
+  arch,
+  acceleration,
+  machineType,
+}: Pick<QemuEngine, 'arch' | 'acceleration' | 'machineType'>): string {
+  const interrupts = arch === 'arm64' ? `,gic-version=${acceleration === 'kvm' ? 'host' : '3'}` : '';
+  return `${machineType},dump-guest-core=off,usb=off${interrupts}`;
+}
+
+function supportedArch(arch: string): Arch {
+  if (arch === 'arm64' || arch === 'x64') return arch;
+  throw new Error(`Unsupported CPU "${arch}": Mayfly runs on arm64 and x86_64.`);
 }
 
 /** The part of QEMU's version that a machine type depends on. */
@@ -72,13 +115,4 @@ export function isOlder(a: QemuVersion, b: QemuVersion): boolean {
 export function machineTypeFor(arch: Arch, version: QemuVersion): string {
   const { major, minor } = isOlder(version, newestTested) ? version : newestTested;
   return `${arch === 'arm64' ? 'virt' : 'pc-q35'}-${major}.${minor}`;
-}
-
-async function isUsable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.R_OK | constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

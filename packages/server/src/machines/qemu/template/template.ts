@@ -60,7 +60,7 @@ export async function openTemplate(folder: string): Promise<Template> {
 /** Increase it when templates are built or warmed up differently without a change of the command line. */
 const recipeVersion = 1;
 
-/** The hash of everything a template is made of. It changes with the kernel, the agent, the disk, QEMU and the device model. */
+/** The hash of everything a template is made of. It changes with the kernel, the agent, the disk, QEMU, the device model and, with KVM, the host's CPU. */
 export function templateKey(engine: QemuEngine, size: SizeName, guestKeys: readonly string[]): string {
   const argv = buildArgv({
     engine,
@@ -75,8 +75,9 @@ export function templateKey(engine: QemuEngine, size: SizeName, guestKeys: reado
     tapName: 'tap0',
     start: { kind: 'boot', kernelPath: '/kernel', initrdPath: '/initrd', consolePath: '/console' },
   });
+  const { versionText, hostCpu } = engine;
   return createHash('sha256')
-    .update(JSON.stringify({ recipeVersion, versionText: engine.versionText, size, guestKeys, argv }))
+    .update(JSON.stringify({ recipeVersion, versionText, hostCpu, size, guestKeys, argv }))
     .digest('hex')
     .slice(0, 16);
 }
