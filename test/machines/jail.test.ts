@@ -40,6 +40,15 @@ it('QEMU runs under its own uid, with seccomp, no_new_privs and no capabilities'
   expect(await readFile(`/proc/${one.pid}/cgroup`, 'utf8')).toMatch(/mayfly\/[0-9a-f]+\/one/);
 });
 
+it("reserves no memory at its start, so that a machine may be larger than the host's free memory", async () => {
+  const { small } = preparedHost().templates;
+  const maps = (await readFile(`/proc/${one.pid}/smaps`, 'utf8')).split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+  const ram = maps.find((map) => map.includes(small.ramPath));
+  expect(ram).toBeDefined();
+  // "nr": the kernel does not count the mapping against the memory that it has.
+  expect(/^VmFlags:(.*)$/m.exec(ram ?? '')?.[1]?.split(' ')).toContain('nr');
+});
+
 it('QEMU, even when told to by its monitor, can neither write to the template nor open a file of another machine or the host', async () => {
   one.detach();
   const qmp = new QmpClient(await connectUnix(join(host.machinesDir, 'one/qmp'), AbortSignal.timeout(10_000)));

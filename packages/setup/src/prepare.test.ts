@@ -8,6 +8,7 @@ const engine: QemuEngine = {
   cpuModel: 'max',
   hostCpu: undefined,
   kvmWarning: undefined,
+  reservesMemory: false,
   binary: '/usr/bin/qemu-system-x86_64',
   versionText: '10.0.2',
   machineType: 'pc-q35-10.0',

@@ -12,7 +12,7 @@ export interface DriverSuiteOptions<M extends Machine> {
   readonly idPrefix?: string;
   /** Deadline for a launch and its attach. */
   readonly launchMs?: number;
-  /** Deadline for everything else; an emulated command may take a second. */
+  /** Deadline for everything else; an emulated command may take a second, and ten inside an emulated host. */
   readonly stepMs?: number;
   /** How long a paused machine must not answer. */
   readonly silenceMs?: number;
@@ -30,8 +30,8 @@ export function describeMachineDriver<M extends Machine>(
   makeConnector: () => GuestConnector,
   options: DriverSuiteOptions<M>,
 ): void {
-  const { kill, leftovers, idPrefix = 'suite', launchMs = 30_000, stepMs = 15_000 } = options;
-  const { silenceMs = 300, deathMs = 2_000 } = options;
+  const { kill, leftovers, idPrefix = 'suite', launchMs = 300_000, stepMs = 150_000 } = options;
+  const { silenceMs = 300, deathMs = 60_000 } = options;
 
   describe(`the ${name} driver`, () => {
     const connector = makeConnector();

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -96,6 +97,7 @@ async function testInOuterMachine(
 ): Promise<number> {
   const { context } = parts;
   const { announcer } = context;
+  await refuseSmallDisk(context.cacheDir);
   const image = await ensureOuterImage(context);
   const run: CacheEntry = { kind: 'outer-run', key: hashValues({ projectRoot }) };
   using lock = await tryLock(entryLockPath(context.cacheDir, run));
@@ -134,6 +136,17 @@ function outerSize(): { readonly cpus: number; readonly memoryMib: number } {
     throw new SetupError('The outer machine needs 4 GiB of memory, half of what the host has. Use a larger machine.');
   }
   return { cpus: Math.max(2, Math.min(4, availableParallelism())), memoryMib };
+}
+
+/** For the disks of a run; the image is part of it the first time. */
+const neededDiskBytes = 12 * 2 ** 30;
+
+async function refuseSmallDisk(cacheDir: string): Promise<void> {
+  const { bavail, bsize } = await statfs(cacheDir);
+  if (bavail * bsize >= neededDiskBytes) return;
+  throw new SetupError(
+    `The outer machine needs ${neededDiskBytes / 2 ** 30} GiB of free disk in ${cacheDir}. Free some space, or set MAYFLY_CACHE_DIR to a folder on a larger disk.`,
+  );
 }
 
 function runDiskContents({ plan, context }: PreparedParts, { short, files }: KvmTestOptions) {

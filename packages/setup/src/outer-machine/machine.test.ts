@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,10 +35,16 @@ describe.each(['arm64', 'x64'] as const)('the outer machine on %s', (arch) => {
   });
 });
 
+/** Writes a shell script that takes the place of QEMU. */
+async function writeStandIn(script: string): Promise<string> {
+  const path = join(folder, 'qemu');
+  await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return path;
+}
+
 /** Runs a shell script in the place of QEMU. */
 async function run(script: string, { deadlineMs = 60_000, signal = new AbortController().signal } = {}) {
-  const binary = join(folder, 'qemu');
-  await writeFile(binary, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const binary = await writeStandIn(script);
   const lines: string[] = [];
   const onLine = (line: string) => lines.push(line);
   const result = await runOuterMachine(plan(), { binary, preloadPath: undefined, deadlineMs, signal, onLine });
@@ -79,6 +86,18 @@ describe('a run', () => {
     controller.abort();
     expect(await failure).toMatchObject({ name: 'AbortError' });
     expect(await isAlive()).toBe(false);
+  });
+
+  it('ends with the process that started it, also when that is killed', async () => {
+    const options = JSON.stringify({ binary: await writeStandIn(endless()), deadlineMs: 600_000 });
+    const script = `
+      import { runOuterMachine } from ${JSON.stringify(new URL('./machine.ts', import.meta.url).href)};
+      const more = { signal: new AbortController().signal, onLine: () => {} };
+      await runOuterMachine(${JSON.stringify(plan())}, { ...${options}, ...more });`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' });
+    await expect.poll(isAlive).toBe(true);
+    child.kill('SIGKILL');
+    await expect.poll(isAlive).toBe(false);
   });
 });
 

@@ -6,7 +6,13 @@ import { cpuModels } from './engine.ts';
 function plan(arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: MachinePlan['start']): MachinePlan {
   const [cpuModel = ''] = cpuModels(arch, acceleration);
   return {
-    engine: { arch, acceleration, machineType: arch === 'arm64' ? 'virt-10.0' : 'pc-q35-10.0', cpuModel },
+    engine: {
+      arch,
+      acceleration,
+      machineType: arch === 'arm64' ? 'virt-10.0' : 'pc-q35-10.0',
+      cpuModel,
+      reservesMemory: false,
+    },
     name: 'mayfly-one',
     resources: sizes.small,
     ramPath: '/templates/ram',
@@ -59,6 +65,16 @@ describe.each(['arm64', 'x64'] as const)('the command line of a machine on %s', 
     const disks = argv.flatMap((word, index) => (word === '-blockdev' ? [JSON.parse(argv[index + 1] ?? '')] : []));
     expect(disks.map((disk) => disk['read-only'])).toEqual([true, true, false]);
   });
+});
+
+it('reserves memory at the start only where the kernel never overcommits', () => {
+  const memoryOption = (reservesMemory: boolean) => {
+    const base = plan('arm64', 'kvm', restore);
+    const argv = buildArgv({ ...base, engine: { ...base.engine, reservesMemory } });
+    return argv.find((word) => word.startsWith('memory-backend-file'));
+  };
+  expect(memoryOption(false)).toContain('reserve=off');
+  expect(memoryOption(true)).not.toContain('reserve');
 });
 
 it('keeps a path with a comma in one option', () => {

@@ -22,7 +22,7 @@ type Start =
   | { readonly kind: 'restore' };
 
 export interface MachinePlan {
-  readonly engine: Pick<QemuEngine, 'arch' | 'acceleration' | 'machineType' | 'cpuModel'>;
+  readonly engine: Pick<QemuEngine, 'arch' | 'acceleration' | 'machineType' | 'cpuModel' | 'reservesMemory'>;
   readonly name: string;
   readonly resources: SizeResources;
   /** The RAM file: written when booting, mapped copy-on-write and read-only when restoring. */
@@ -46,7 +46,8 @@ const guestMac = '02:6d:66:00:00:02';
  */
 export function buildArgv(plan: MachinePlan): string[] {
   const memoryMib = plan.resources.memoryGb * 1024;
-  const sharing = plan.start.kind === 'boot' ? 'share=on' : 'share=off,readonly=on,rom=off';
+  const reservation = plan.engine.reservesMemory ? '' : ',reserve=off';
+  const sharing = plan.start.kind === 'boot' ? 'share=on' : `share=off,readonly=on,rom=off${reservation}`;
   return [
     ...['-name', quote(plan.name), '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
     ...['-machine', `${machineOptions(plan.engine)},memory-backend=ram`, '-cpu', plan.engine.cpuModel],

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { findProgram, runProgram } from '../host/run-program.ts';
 import { readHostCpu, tryKvm } from './kvm.ts';
 
@@ -14,6 +15,11 @@ export interface QemuEngine {
   readonly hostCpu: string | undefined;
   /** Why machines are emulated although the host has /dev/kvm, and what to do about it. */
   readonly kvmWarning: string | undefined;
+  /**
+   * Whether the kernel must reserve a machine's whole memory at its start, as where it never overcommits. Elsewhere a machine may have more
+   * memory than the host.
+   */
+  readonly reservesMemory: boolean;
   /** An absolute path. */
   readonly binary: string;
   /** As QEMU prints it, e.g. "10.0.2 (Debian 1:10.0.2+ds-2)". */
@@ -39,7 +45,8 @@ export async function detectEngine(preloadPath?: string, kvmPath?: string): Prom
     throw new Error(`${binary} must be version 8.2 or newer. Found: ${firstLine}`);
   }
   const machineType = machineTypeFor(arch, version);
-  const shared = { arch, binary, versionText: firstLine.replace(/^QEMU emulator version /, ''), machineType };
+  const versionText = firstLine.replace(/^QEMU emulator version /, '');
+  const shared = { arch, binary, versionText, machineType, reservesMemory: await neverOvercommits() };
   const kvm = await tryKvm({
     binary,
     machine: machineOptions({ arch, acceleration: 'kvm', machineType }),
@@ -81,6 +88,11 @@ export function machineOptions({
 }: Pick<QemuEngine, 'arch' | 'acceleration' | 'machineType'>): string {
   const interrupts = arch === 'arm64' ? `,gic-version=${acceleration === 'kvm' ? 'host' : '3'}` : '';
   return `${machineType},dump-guest-core=off,usb=off${interrupts}`;
+}
+
+/** Whether the kernel grants no more memory than it has. QEMU refuses to start a machine without a reservation there. */
+async function neverOvercommits(): Promise<boolean> {
+  return (await readFile('/proc/sys/vm/overcommit_memory', 'utf8')).trim() === '2';
 }
 
 function supportedArch(arch: string): Arch {

@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LineSplitter, maxLineBytes, parseQmpMessage } from './messages.ts';
-import { QmpClient } from './qmp-client.ts';
+import { connectMonitor, QmpClient } from './qmp-client.ts';
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -26,6 +26,20 @@ async function pair(): Promise<{ client: QmpClient; peer: Socket }> {
   cleanups.push(() => void peer.destroy());
   return { client, peer };
 }
+
+it("a QEMU that exits at once is reported with its log, although its monitor's socket was open", async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'qmp-'));
+  cleanups.push(() => rm(folder, { recursive: true }));
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(join(folder, 's'), resolve));
+  cleanups.push(() => void server.close());
+  await writeFile(join(folder, 'log'), 'cannot set up guest memory: Cannot allocate memory\n');
+  const ended = Promise.resolve({ code: 1, signal: null });
+  const process = { pid: 1, ended, isGone: true, kill: async () => {} };
+  await expect(connectMonitor(process, join(folder, 's'), join(folder, 'log'))).rejects.toThrow(
+    'QEMU exited at once: cannot set up guest memory: Cannot allocate memory',
+  );
+});
 
 describe('a QMP client', () => {
   it('matches results to commands in any order', async () => {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { withDeadline } from '../../../core/scheduling/deadline.ts';
 import { type MachineProcess, readLogTail } from '../machine-process.ts';
 import { connectUnix } from '../sockets.ts';
@@ -15,6 +16,9 @@ const answerDeadlineMs = 20_000;
 
 /** How long a new QEMU may take to open its monitor. */
 const openDeadlineMs = 20_000;
+
+/** How long the exit of QEMU may take to be noticed after its monitor was closed. */
+const exitNoticeMs = 1_000;
 
 /** A connection to one QEMU monitor. Commands fail instead of hanging when QEMU does not answer or exits. */
 export class QmpClient {
@@ -103,13 +107,17 @@ export async function connectMonitor(process: MachineProcess, socketPath: string
     giveUp.abort();
     if (!socket) connected.then((late) => late.destroy()).catch(() => {});
   }
-  if (!socket) throw new Error(`QEMU exited at once: ${(await readLogTail(logPath)) || 'its log is empty'}`);
+  const explainExit = async () =>
+    new Error(`QEMU exited at once: ${(await readLogTail(logPath)) || 'its log is empty'}`);
+  if (!socket) throw await explainExit();
   const qmp = new QmpClient(socket);
   try {
     await qmp.negotiate();
   } catch (error) {
     qmp.close();
-    throw error;
+    // The jail opens the socket before QEMU starts, so a connection does not mean that QEMU runs.
+    const hasExited = Promise.race([exited.then(() => true), delay(exitNoticeMs, false)]);
+    throw (await hasExited) ? await explainExit() : error;
   }
   return qmp;
 }

@@ -161,7 +161,8 @@ async function failureOf(process: StartedProcess, { logPath }: MachineLayout, ov
   throw new Error(`QEMU exited during the boot: ${(await readLogTail(logPath)) || 'its log is empty'}`);
 }
 
-async function explainFailure(cause: unknown, { consolePath }: MachineLayout): Promise<never> {
-  const console = await readLogTail(consolePath);
-  throw new Error(`The template machine did not boot. Its console: ${console || '(empty)'}`, { cause });
+async function explainFailure(cause: unknown, { consolePath, logPath }: MachineLayout): Promise<never> {
+  const [console, log] = await Promise.all([readLogTail(consolePath), readLogTail(logPath)]);
+  const texts = [`Its console: ${console || '(empty)'}`, `QEMU's log: ${log || '(empty)'}`];
+  throw new Error(`The template machine did not boot. ${texts.join('. ')}`, { cause });
 }
