@@ -61,6 +61,9 @@ func readSpec(arguments []string) (*spec, error) {
 	return s, s.check()
 }
 
+// overcommitPath is the only file of /proc that a jail may contain, read-only. QEMU reads it before it maps memory without reserving it.
+const overcommitPath = "/proc/sys/vm/overcommit_memory"
+
 // check rejects specifications that are unsafe or cannot be built.
 func (s *spec) check() error {
 	if s.UID == 0 || s.GID == 0 || s.UID == ^uint32(0) || s.GID == ^uint32(0) {
@@ -77,6 +80,9 @@ func (s *spec) check() error {
 		paths = append(paths, b.Path)
 		if b.Mode != "ro" && b.Mode != "rw" && b.Mode != "exec" {
 			return fmt.Errorf("mode %q of %s", b.Mode, b.Path)
+		}
+		if b.Path == overcommitPath && b.Mode == "ro" {
+			continue
 		}
 		if top, _, _ := strings.Cut(b.Path[min(1, len(b.Path)):], "/"); slices.Contains([]string{"", "proc", "sys", "dev"}, top) {
 			return fmt.Errorf("%q is not allowed in a jail", b.Path)

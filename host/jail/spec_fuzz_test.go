@@ -17,6 +17,9 @@ func FuzzSpec(f *testing.F) {
 			t.Fatalf("accepted: %+v", s)
 		}
 		for _, b := range s.Binds {
+			if b.Path == overcommitPath && b.Mode == "ro" {
+				continue
+			}
 			if !isPlain(b.Path) || b.Path == "/" || strings.HasPrefix(b.Path+"/", "/proc/") || strings.HasPrefix(b.Path+"/", "/sys/") || strings.HasPrefix(b.Path+"/", "/dev/") {
 				t.Fatalf("bind accepted: %+v", b)
 			}

@@ -24,12 +24,13 @@ func TestUnsafeSpecsAreRejected(t *testing.T) {
 		"mode":                     goodSpec + `,"binds":[{"path":"/a","mode":"w"}]}`,
 		`"/" is not allowed`:       goodSpec + `,"binds":[{"path":"/","mode":"ro"}]}`,
 		`"/proc/1" is not allowed`: goodSpec + `,"binds":[{"path":"/proc/1","mode":"ro"}]}`,
-		`"" is not allowed`:        goodSpec + `,"binds":[{"mode":"ro"}]}`,
-		`"/a/../b"`:                goodSpec + `,"binds":[{"path":"/a/../b","mode":"ro"}]}`,
-		`"a" is not`:               goodSpec + `,"cgroupProcs":["a"]}`,
-		"descriptor 2":             goodSpec + `,"listen":[{"path":"/a","fd":2}]}`,
-		"descriptor 3":             goodSpec + `,"listen":[{"path":"/a","fd":3},{"path":"/b","fd":3}]}`,
-		"descriptor 64":            goodSpec + `,"listen":[{"path":"/a","fd":64}]}`,
+		`"/proc/sys/vm/overcommit_memory" is not allowed`: goodSpec + `,"binds":[{"path":"/proc/sys/vm/overcommit_memory","mode":"rw"}]}`,
+		`"" is not allowed`: goodSpec + `,"binds":[{"mode":"ro"}]}`,
+		`"/a/../b"`:         goodSpec + `,"binds":[{"path":"/a/../b","mode":"ro"}]}`,
+		`"a" is not`:        goodSpec + `,"cgroupProcs":["a"]}`,
+		"descriptor 2":      goodSpec + `,"listen":[{"path":"/a","fd":2}]}`,
+		"descriptor 3":      goodSpec + `,"listen":[{"path":"/a","fd":3},{"path":"/b","fd":3}]}`,
+		"descriptor 64":     goodSpec + `,"listen":[{"path":"/a","fd":64}]}`,
 	} {
 		if _, err := readSpec([]string{document}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", document, err, want)

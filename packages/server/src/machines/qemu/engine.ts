@@ -90,9 +90,12 @@ export function machineOptions({
   return `${machineType},dump-guest-core=off,usb=off${interrupts}`;
 }
 
+/** Tells whether the kernel overcommits memory. QEMU reads it before it maps memory without a reservation. */
+export const overcommitPath = '/proc/sys/vm/overcommit_memory';
+
 /** Whether the kernel grants no more memory than it has. QEMU refuses to start a machine without a reservation there. */
 async function neverOvercommits(): Promise<boolean> {
-  return (await readFile('/proc/sys/vm/overcommit_memory', 'utf8')).trim() === '2';
+  return (await readFile(overcommitPath, 'utf8')).trim() === '2';
 }
 
 function supportedArch(arch: string): Arch {

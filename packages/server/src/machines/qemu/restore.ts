@@ -1,6 +1,6 @@
 import { sizes } from '@mayfly/contract';
 import { buildArgv } from './argv.ts';
-import type { QemuEngine } from './engine.ts';
+import { overcommitPath, type QemuEngine } from './engine.ts';
 import type { MachineResources } from './host-resources.ts';
 import { readProcessIdentity } from './jail/proc.ts';
 import { type JailSpec, jailSpec, qemuBinds } from './jail/spec.ts';
@@ -82,7 +82,7 @@ function machineJail(engine: QemuEngine, template: Template, resources: MachineR
       arch: engine.arch,
       program: engine.binary,
       preloadPath: engine.preloadPath,
-      readOnly: [basePath, template.diskPath, template.ramPath, template.statePath],
+      readOnly: [basePath, template.diskPath, template.ramPath, template.statePath, overcommitPath],
       writable: [layout.folder],
     }),
     devices: { kvm: engine.acceleration === 'kvm', tun: true },
