@@ -32,10 +32,12 @@ export class Killer {
   async run(isStopped: () => boolean): Promise<void> {
     const { random, postgres } = this.#options;
     const weights = { service: 30, duringStart: 8, machine: 30, database: postgres === undefined ? 0 : 40 };
+    // Each run has these, however the dice fall afterwards.
+    const first: ('service' | 'database')[] = postgres === undefined ? ['service'] : ['database', 'service'];
     while (!isStopped()) {
       await pause(random.between(1_000, 7_000));
       if (isStopped()) return;
-      switch (random.weighted(weights)) {
+      switch (first.shift() ?? random.weighted(weights)) {
         case 'service':
           await this.#killService();
           break;
