@@ -75,7 +75,10 @@ export async function prepareParts(options: PrepareOptions, plan: BuildPlan): Pr
 }
 
 /** One line that says what machines run on. */
-export function describeAcceleration({ acceleration, kvmWarning }: QemuEngine): string {
+export function describeAcceleration({
+  acceleration,
+  kvmWarning,
+}: Pick<QemuEngine, 'acceleration' | 'kvmWarning'>): string {
   if (acceleration === 'kvm') return "✓ KVM works: machines run on the host's processor";
   if (kvmWarning !== undefined) return `! Machines are emulated, which is many times slower: ${kvmWarning}`;
   return '  No KVM on this host (there is no /dev/kvm): machines are emulated, with the same behaviour but slower';

@@ -23,8 +23,8 @@ const diskSize = '40G';
 const leftOut: readonly string[] = ['.git', '.mayfly'];
 
 /**
- * Shows a folder with everything at its place to mke2fs, by mounts in a mount namespace that ends with the script, so that nothing is copied
- * twice. The arguments are the cache entries.
+ * Mounts the checkout and the cache entries, which are its arguments, below the folder that mke2fs reads, so that nothing is copied twice.
+ * Its mount namespace ends with the script.
  */
 const script = `set -e
 mount --bind "$checkout" "$staging/checkout"

@@ -66,7 +66,7 @@ const remedies: readonly { readonly pattern: RegExp; readonly remedy: string }[]
   {
     pattern: /no such device|no such file/i,
     remedy:
-      "Load KVM's module (modprobe kvm_intel or modprobe kvm_amd). If that fails, switch on virtualization in the firmware or, on a virtual machine, nested virtualization in its hypervisor.",
+      "Load KVM's module (on x86_64: modprobe kvm_intel or modprobe kvm_amd). If that fails, switch on virtualization in the firmware or, on a virtual machine, nested virtualization in its hypervisor.",
   },
   {
     pattern: /resource busy/i,
