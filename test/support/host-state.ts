@@ -39,8 +39,21 @@ function hostResources(): string {
 
 /** Everything that machines under the folder for temporary files could leave on the host. */
 export async function hostState(): Promise<string> {
-  const qemus = (await machineProcesses(tmpdir())).length;
-  return `${hostResources()}\nqemu processes: ${qemus}`;
+  const qemus = (await machineProcesses(tmpdir())).map(() => 'a QEMU process');
+  return [hostResources(), ...qemus].join('\n');
+}
+
+/**
+ * What is on the host now and was not there before, one line per resource. What earlier suites left may go meanwhile: a service that
+ * starts removes what a killed one left.
+ */
+export async function leftSince(before: string): Promise<string[]> {
+  const known = before.split('\n');
+  return (await hostState()).split('\n').filter((line) => {
+    const index = known.indexOf(line);
+    if (index >= 0) known.splice(index, 1);
+    return index < 0;
+  });
 }
 
 /** The children of a process and all processes that run under the uid of a machine: pid, program and first argument. */

@@ -73,7 +73,8 @@ export class MachineNetworks implements AsyncDisposable {
 
   /** Sets up the host, or joins the set-up of other services, and starts the resolver. */
   static async open(options: MachineNetworksOptions): Promise<MachineNetworks> {
-    const { stateDir = hostStateDir, log } = options;
+    const { owner, stateDir = hostStateDir, log } = options;
+    await new NetworkRecords(stateDir).removeUnfinished(owner);
     return new MachineNetworks(options, stateDir, await HostNetwork.open(stateDir, log));
   }
 

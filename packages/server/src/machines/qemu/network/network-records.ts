@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { EgressPolicy } from '../../../core/ports/machine-driver.ts';
@@ -19,6 +19,10 @@ export interface NetworkRecord {
 }
 
 const fileNamePattern = /^(\d+)\.json$/;
+const unfinishedNamePattern = /^\d+\.json\.new$/;
+
+/** A file that cannot be read is still being written only if it is younger than this. */
+const unfinishedMaxAgeMs = 60_000;
 
 /** The network records of all slots of the host, one file each. */
 export class NetworkRecords {
@@ -53,6 +57,24 @@ export class NetworkRecords {
     const records = await Promise.all(slots.map((slot) => this.read(slot).catch(() => undefined)));
     return slots.filter((_, index) => records[index]?.owner === owner);
   }
+
+  /** Removes the files that an earlier process of this owner was writing when it was killed. */
+  async removeUnfinished(owner: string): Promise<void> {
+    const names = await readdir(this.#folder).catch(() => []);
+    const paths = names.filter((name) => unfinishedNamePattern.test(name)).map((name) => join(this.#folder, name));
+    await Promise.all(
+      paths.map(async (path) => {
+        const record = await readJsonFile(path, networkRecordSchema).catch(() => undefined);
+        const isAbandoned = record ? record.owner === owner : await isOlderThan(path, unfinishedMaxAgeMs);
+        if (isAbandoned) await rm(path, { force: true });
+      }),
+    );
+  }
+}
+
+async function isOlderThan(path: string, ageMs: number): Promise<boolean> {
+  const modifiedMs = (await stat(path).catch(() => undefined))?.mtimeMs;
+  return modifiedMs !== undefined && Date.now() - modifiedMs > ageMs;
 }
 
 const hostRecordSchema = z.object({
