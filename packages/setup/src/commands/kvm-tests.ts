@@ -1,19 +1,11 @@
-import { statfs } from 'node:fs/promises';
-import { availableParallelism, totalmem } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { detectEngine, type QemuEngine, runProgram } from '@mayfly/server/machines';
-import { type Announcer, createAnnouncer, formatElapsed, SetupError } from '../announce.ts';
-import { type BuildPlan, planBuild } from '../artifacts.ts';
-import { type CacheEntry, entryLockPath, withStagingFolder } from '../cache/entry.ts';
-import { hashValues } from '../cache/keys.ts';
-import { tryLock } from '../cache/lock.ts';
-import { projectRoot, readEnvironment } from '../environment.ts';
+import { detectEngine } from '@mayfly/server/machines';
+import { createAnnouncer, formatElapsed } from '../announce.ts';
+import { planBuild } from '../artifacts.ts';
+import { readEnvironment } from '../environment.ts';
 import { refuseUnfitHost } from '../host/problems.ts';
-import { ensureOuterImage } from '../outer-machine/image.ts';
-import { type OuterResult, readConsoleTail, runOuterMachine } from '../outer-machine/machine.ts';
-import { mountPoint, writeRunDisk } from '../outer-machine/run-disk.ts';
-import { describeAcceleration, type PreparedParts, type PrepareOptions, prepareParts } from '../prepare.ts';
+import { runInOuterMachine } from '../outer-machine/run.ts';
+import { describeAcceleration, type PrepareOptions, prepareParts } from '../prepare.ts';
 import { debianGoChoice } from '../steps/go.ts';
 import { localProgram, runInherited } from './checks.ts';
 
@@ -86,104 +78,7 @@ async function testWithoutKvm(setup: PrepareOptions, options: KvmTestOptions): P
   const engine = await detectEngine(parts.artifacts.qemuPreloadPath);
   if (engine.acceleration === 'kvm') return await testHere(options);
   setup.announcer.line(`${describeAcceleration(engine)}\n  The suites run in an emulated machine that has KVM.`);
-  return await testInOuterMachine(engine, parts, options);
-}
-
-/** Runs this command again in an outer machine. */
-async function testInOuterMachine(
-  { binary, preloadPath }: QemuEngine,
-  parts: PreparedParts,
-  options: KvmTestOptions,
-): Promise<number> {
-  const { context } = parts;
-  const { announcer } = context;
-  await refuseSmallDisk(context.cacheDir);
-  const image = await ensureOuterImage(context);
-  const run: CacheEntry = { kind: 'outer-run', key: hashValues({ projectRoot }) };
-  using lock = await tryLock(entryLockPath(context.cacheDir, run));
-  if (!lock) throw new SetupError('Another npm run test:kvm of this checkout is running. Wait until it has ended.');
-  return await withStagingFolder(context.cacheDir, run, async (folder) => {
-    const consolePath = join(folder, 'console.log');
-    const plan = {
-      arch: context.arch,
-      ...outerSize(),
-      kernelPath: image.kernelPath,
-      rootPath: join(folder, 'root.qcow2'),
-      runDiskPath: join(folder, 'run.raw'),
-      consolePath,
-      resultPath: join(folder, 'result'),
-    };
-    await runProgram('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', image.diskPath, plan.rootPath]);
-    await announcer.step('disk with the checkout and the guest image', () =>
-      writeRunDisk(plan.runDiskPath, join(folder, 'run'), runDiskContents(parts, options), context.signal),
-    );
-    announcer.line(
-      `▸ outer machine: ${plan.cpus} CPUs, ${plan.memoryMib} MiB, at most ${options.limitMs / 60_000} minutes`,
-    );
-    using progress = relayLines(announcer);
-    const { limitMs: deadlineMs } = options;
-    const machine = { binary, preloadPath, deadlineMs, signal: context.signal, onLine: progress.onLine };
-    return await explainResult(await runOuterMachine(plan, machine), consolePath, announcer);
-  });
-}
-
-const mib = 2 ** 20;
-
-/** The suites need 4 GiB; more than 8 are of no use. */
-function outerSize(): { readonly cpus: number; readonly memoryMib: number } {
-  const memoryMib = Math.min(8192, Math.floor(totalmem() / mib / 2));
-  if (memoryMib < 4096) {
-    throw new SetupError('The outer machine needs 4 GiB of memory, half of what the host has. Use a larger machine.');
-  }
-  return { cpus: Math.max(2, Math.min(4, availableParallelism())), memoryMib };
-}
-
-/** For the disks of a run; the image is part of it the first time. */
-const neededDiskBytes = 12 * 2 ** 30;
-
-async function refuseSmallDisk(cacheDir: string): Promise<void> {
-  const { bavail, bsize } = await statfs(cacheDir);
-  if (bavail * bsize >= neededDiskBytes) return;
-  throw new SetupError(
-    `The outer machine needs ${neededDiskBytes / 2 ** 30} GiB of free disk in ${cacheDir}. Free some space, or set MAYFLY_CACHE_DIR to a folder on a larger disk.`,
-  );
-}
-
-function runDiskContents({ plan, context }: PreparedParts, { short, files }: KvmTestOptions) {
-  const node = `node_modules/node-linux-${process.arch}/bin/node`;
+  const { short, files, limitMs } = options;
   const args = ['test:kvm', '--here', ...(short ? ['--short'] : []), ...files];
-  const words = [`./${node}`, 'bootstrap.mjs', ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
-  const command = `export MAYFLY_CACHE_DIR=${mountPoint}/cache\nexec ${words.join(' ')}\n`;
-  return { projectRoot, cacheDir: context.cacheDir, entries: builtEntries(plan), command };
-}
-
-function builtEntries({ kernel, agent, jail, net, initramfs, disks }: BuildPlan): readonly CacheEntry[] {
-  return [kernel, agent, jail, net, initramfs, disks];
-}
-
-const silenceMs = 30_000;
-
-/** Prints the lines of the outer machine with the time, and says so when there were none for a while. */
-function relayLines(announcer: Announcer): Disposable & { readonly onLine: (line: string) => void } {
-  const startedMs = performance.now();
-  const print = (text: string) =>
-    announcer.line(`${formatElapsed(performance.now() - startedMs).padStart(12)} │ ${text}`);
-  const timer = setInterval(() => print('…'), silenceMs);
-  return {
-    onLine: (line) => {
-      timer.refresh();
-      print(line.trimEnd());
-    },
-    [Symbol.dispose]: () => clearInterval(timer),
-  };
-}
-
-async function explainResult(result: OuterResult, consolePath: string, announcer: Announcer): Promise<number> {
-  if (result.kind === 'exited') return result.code;
-  const reason =
-    result.kind === 'out of time'
-      ? 'The outer machine did not finish in time. Allow more with --minutes.'
-      : `The outer machine ended without a result. ${result.reason}`;
-  announcer.line(`${reason}\nIts last kernel messages:\n${await readConsoleTail(consolePath)}`);
-  return 1;
+  return await runInOuterMachine(engine, parts, { args, limitMs });
 }
