@@ -108,15 +108,24 @@ describe('the clock of a restored machine', () => {
     return { beforeMs, guestMs, afterMs: performance.now() };
   }
 
+  const clockSources = '/sys/devices/system/clocksource/clocksource0';
+
   /** /proc/uptime has a resolution of 10 ms, and CPUs may differ a little. */
   const slackMs = 250;
 
   it('is the counter that KVM provides', async () => {
-    const folder = '/sys/devices/system/clocksource/clocksource0';
-    const source = await run(`cat ${folder}/current_clocksource`);
-    // A TSC that the kernel marked unstable is no longer available.
-    console.log(`clock source: ${source} of ${await run(`cat ${folder}/available_clocksource`)}`);
+    const source = await run(`cat ${clockSources}/current_clocksource`);
+    console.log(`clock source: ${source}`);
     expect(source).toBe(process.arch === 'arm64' ? 'arch_sys_counter' : 'kvm-clock');
+  });
+
+  it.runIf(process.arch === 'x64')('leaves the TSC stable in the guest if it is stable on the host', async () => {
+    // The kernel takes a TSC that it has marked unstable off this list.
+    const ofHost = (await readFile(`${clockSources}/available_clocksource`, 'utf8')).trim().split(' ');
+    const ofGuest = (await run(`cat ${clockSources}/available_clocksource`)).split(' ');
+    console.log(`clock sources of the host: ${ofHost.join(', ')}; of the guest: ${ofGuest.join(', ')}`);
+    expect(ofGuest).toContain('kvm-clock');
+    if (ofHost.includes('tsc')) expect(ofGuest).toContain('tsc');
   });
 
   it('goes on from the moment the template was saved', async () => {
