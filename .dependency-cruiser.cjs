@@ -20,6 +20,7 @@ const coreFolders = [
   'machines',
   'pool',
   'sandboxes',
+  'eviction',
   'executions',
   'files',
   'previews',

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"syscall"
 )
@@ -30,12 +31,23 @@ var rlimits = map[string]int{
 // coredumpFilter selects the memory that a core dump contains. The setting survives exec.
 const coredumpFilter = "/proc/self/coredump_filter"
 
+const oomScoreAdjPath = "/proc/self/oom_score_adj"
+
+// oomScoreAdj makes the program a preferred victim when the host runs out of memory. It replaces the value that the program would
+// inherit from the service, which is protected. The setting survives exec.
+const oomScoreAdj = "500"
+
 // setLimits sets the given soft and hard limits. It also excludes all memory from core dumps, because a host that pipes core
-// dumps to a handler ignores the size limit.
+// dumps to a handler ignores the size limit. A write beyond the file size limit fails with EFBIG instead of ending the program:
+// QEMU reports it to the guest as an I/O error. An ignored signal stays ignored after exec.
 func setLimits(s *spec) error {
 	if err := writeFile(coredumpFilter, "0"); err != nil {
 		return err
 	}
+	if err := writeFile(oomScoreAdjPath, oomScoreAdj); err != nil {
+		return err
+	}
+	signal.Ignore(syscall.SIGXFSZ)
 	limits := map[string]uint64{"core": 0}
 	for name, value := range s.Rlimits {
 		limits[name] = value

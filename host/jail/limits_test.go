@@ -33,3 +33,24 @@ func TestTheProgramStartsInItsCgroups(t *testing.T) {
 		}
 	}
 }
+
+func TestAFileBeyondTheSizeLimitIsAnErrorNotTheEnd(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "file")
+	output := sh(t, "echo 0123456789 > "+file+"; echo more >> "+file+" || echo refused; read line < "+file+"; echo $line", func(s *spec) {
+		s.Binds = append(s.Binds, bind{Path: folder, Mode: "rw"})
+		s.Rlimits = map[string]uint64{"fsize": 11}
+	})
+	if output != "refused\n0123456789" {
+		t.Errorf("got %q", output)
+	}
+}
+
+func TestTheProgramIsAPreferredVictimOfTheOutOfMemoryKiller(t *testing.T) {
+	if got := strings.TrimSpace(start(t, nil).read(t, "oom_score_adj")); got != oomScoreAdj {
+		t.Errorf("oom_score_adj is %s, not %s", got, oomScoreAdj)
+	}
+}

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSandbox, deleteSandbox, output, type Target } from '../support/api-requests.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
-import { machineProcesses } from '../support/machine-processes.ts';
+import { machinePids, machineProcesses } from '../support/machine-processes.ts';
 import { newServiceData, type ServiceData } from '../support/service-settings.ts';
 
 const checkout = join(import.meta.dirname, '../..');
@@ -107,6 +107,10 @@ it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm s
   const first = await npmStart();
   const { id } = await createSandbox(first);
   await output(first, id, 'echo kept > /workspace/file');
+  // The kernel's out-of-memory killer prefers machines to the service.
+  const oomScoreOf = (pid: number) => readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim();
+  const machines = await machinePids(data.dataDir);
+  expect([oomScoreOf(first.servicePid), oomScoreOf(machines.get(id) ?? 0)]).toEqual(['-999', '500']);
 
   first.npm.kill('SIGTERM');
   expect(await ended(first)).toBe(0);

@@ -3,6 +3,7 @@
 // SIGINT stops it and destroys them.
 import { readConfig } from '#server/app/config.ts';
 import { openLog } from '#server/app/log.ts';
+import { machineLimits } from '#server/app/machine-limits.ts';
 import { reportFailedStart } from '#server/app/main.ts';
 import { type MachinesAtStop, startService } from '#server/app/service.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
@@ -14,7 +15,7 @@ const config = readConfig();
 const log = openLog(config);
 
 function openDriver(): Promise<QemuDriver> {
-  return QemuDriver.open({ ...host, dataDir: config.dataDir, log });
+  return QemuDriver.open({ ...host, ...machineLimits(config), dataDir: config.dataDir, log });
 }
 
 try {

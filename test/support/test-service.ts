@@ -1,5 +1,6 @@
 import { readConfig } from '#server/app/config.ts';
 import { openLog } from '#server/app/log.ts';
+import { machineLimits } from '#server/app/machine-limits.ts';
 import { startService } from '#server/app/service.ts';
 import type { Core } from '#server/core/context.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
@@ -28,7 +29,6 @@ export interface TestService extends Target {
 export async function startTestService(settings: Record<string, string> = unlimitedRates): Promise<TestService> {
   const { engine, templates, tools } = preparedHost();
   const data = await newServiceData();
-  const { dataDir } = data;
   const config = readConfig({
     MAYFLY_PORT: '0',
     MAYFLY_PREVIEW_PORT: '0',
@@ -39,10 +39,11 @@ export async function startTestService(settings: Record<string, string> = unlimi
     ...data.settings,
     ...settings,
   });
+  const { dataDir } = config;
   const log = openLog(config);
   const opened = Promise.withResolvers<QemuDriver>();
   const openDriver = async () => {
-    const driver = await QemuDriver.open({ engine, templates, tools, dataDir, log });
+    const driver = await QemuDriver.open({ engine, templates, tools, ...machineLimits(config), dataDir, log });
     opened.resolve(driver);
     return driver;
   };

@@ -13,6 +13,7 @@ export {
   type AccountLimits,
   accountLimitNames,
   defaultLimits,
+  formatBytes,
   type Limits,
   operatorLimitKeys,
   workspacePath,

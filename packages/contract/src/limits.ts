@@ -16,6 +16,8 @@ export interface Limits {
   readonly maxCommandTimeoutMs: number;
   /** Captured output per stream (stdout, stderr). */
   readonly captureBytes: number;
+  /** Output of finished commands that is kept for one account, in MiB. Beyond it, the oldest output is dropped. */
+  readonly storedOutputMb: number;
   /** Size of a file that is read or written. */
   readonly fileBytes: number;
   readonly bodyBytes: number;
@@ -38,6 +40,7 @@ export const defaultLimits: Limits = Object.freeze({
   defaultCommandTimeoutMs: 60_000,
   maxCommandTimeoutMs: 600_000,
   captureBytes: 1_048_576,
+  storedOutputMb: 1_024,
   fileBytes: 8_388_608,
   bodyBytes: 1_048_576,
   fileBodyBytes: 11_219_763,
@@ -45,7 +48,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxPageSize: 100,
 });
 
-/** The limits that have a `MAYFLY_LIMIT_…` setting: those in the specification's table. */
+/** The limits that have a `MAYFLY_LIMIT_…` setting: those in the specification's table, and the quota of stored output. */
 export const operatorLimitKeys = Object.keys(defaultLimits) as readonly (keyof Limits)[];
 
 /** Bounds of single fields, which are part of the interface and cannot be configured. */
@@ -63,6 +66,7 @@ export const accountLimitNames = [
   'concurrentSandboxes',
   'maxTimeoutMinutes',
   'apiKeys',
+  'storedOutputMb',
 ] as const;
 
 export type AccountLimits = Pick<Limits, (typeof accountLimitNames)[number]>;

@@ -109,6 +109,7 @@ const limitDescriptions: Readonly<Record<AccountLimitField, string>> = {
   creations_per_minute: 'sandbox creations per minute',
   max_timeout_minutes: 'maximum lifetime of a sandbox, in minutes',
   api_keys: 'active API keys',
+  stored_output_mb: 'stored output of commands, in MiB',
 };
 
 /** `mayfly admin accounts limits`: shows the limits of an account, after changing those that are given. */

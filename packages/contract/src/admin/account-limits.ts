@@ -11,6 +11,7 @@ export const accountLimitFields = {
   creations_per_minute: 'creationsPerMinute',
   max_timeout_minutes: 'maxTimeoutMinutes',
   api_keys: 'apiKeys',
+  stored_output_mb: 'storedOutputMb',
 } as const satisfies Readonly<Record<string, keyof AccountLimits>>;
 
 export type AccountLimitField = keyof typeof accountLimitFields;

@@ -46,6 +46,11 @@ export function limitTable(limits: Limits): readonly LimitRow[] {
       'process killed, `exit_code` 124, output so far returned',
     ),
     row('Captured output', `${formatBytes(limits.captureBytes)} per stream`, '`truncated` is true'),
+    row(
+      'Stored output per account',
+      formatBytes(limits.storedOutputMb * 1024 ** 2),
+      'the oldest output is dropped; `output_dropped` is true',
+    ),
     row('File read or written', formatBytes(limits.fileBytes), '413 `file_too_large`'),
     row('Request body', formatBytes(limits.bodyBytes), tooLarge),
     row('Request body of the file routes', formatBytes(limits.fileBodyBytes), tooLarge),

@@ -33,6 +33,11 @@ export const executionSchema = z
     truncated: z
       .boolean()
       .meta({ description: 'Whether a stream exceeded the capture limit and was cut off.', examples: [false] }),
+    output_dropped: z.boolean().meta({
+      description:
+        'Whether the stored output was dropped because newer output needed the room. `stdout` and `stderr` are empty then.',
+      examples: [false],
+    }),
     oom_killed: z.boolean().meta({
       description: 'Whether a process of the command was killed because the sandbox ran out of memory.',
       examples: [false],

@@ -58,7 +58,7 @@ export const sandboxSchema = z
       .nullable()
       .meta({
         description:
-          'The reason for the status, e.g. `expired` or `machine_died: …`. Null while the sandbox is healthy.',
+          'The reason for the status, e.g. `expired`, `machine_died: …` or `evicted: …` (the host ran out of memory or disk). Null while the sandbox is healthy.',
         examples: [null],
       }),
     size: z.enum(sizeNames),

@@ -13,7 +13,7 @@ import { Pool } from '../core/pool/pool.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { type Metrics, noMetrics } from '../core/ports/metrics.ts';
-import { type Clock, type HostProbe, systemClock } from '../core/ports/runtime.ts';
+import { type Clock, type DiskBallast, type HostProbe, systemClock } from '../core/ports/runtime.ts';
 import type { Store } from '../core/ports/store/store.ts';
 import { PreviewTraffic } from '../core/previews/preview-traffic.ts';
 import { CreatesInFlight } from '../core/sandboxes/creates-in-flight.ts';
@@ -29,6 +29,10 @@ export interface CoreParts {
   readonly log: FastifyBaseLogger;
   /** Whether new sandboxes are accepted: false while the service starts and stops. */
   readonly isAccepting: () => boolean;
+  /** The host of this process when absent. */
+  readonly host?: HostProbe | undefined;
+  /** Nothing is held back when absent. */
+  readonly ballast?: DiskBallast | undefined;
   /** Nothing is measured when absent. */
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
@@ -40,13 +44,14 @@ export function assembleCore(parts: CoreParts): Core {
   const { config, driver, connector, log, isAccepting, metrics = noMetrics, clock = systemClock } = parts;
   const { limits, prices, maxMachines = Number.POSITIVE_INFINITY, headroom } = config;
   const deadlines = { ...defaultDeadlines, ...parts.deadlines };
+  const host = parts.host ?? probeHost(config.dataDir, driver);
   const background = new BackgroundTasks();
   const machines = new MachineRegistry(connector, deadlines.attachMs);
   const createsInFlight = new CreatesInFlight(background);
   const capacity = new Capacity({
     maxMachines,
     headroom,
-    host: probeHost(config.dataDir),
+    host,
     isAccepting,
     existing: () => machines.sandboxIds(),
     admitted: () => createsInFlight.admitted(),
@@ -69,9 +74,12 @@ export function assembleCore(parts: CoreParts): Core {
     ids: randomIds,
     log,
     metrics,
+    host,
+    ballast: parts.ballast ?? noBallast,
     limits,
     prices,
     deadlines,
+    headroom,
     machines,
     launcher,
     pool,
@@ -101,15 +109,21 @@ function withCachedKeys(store: Store, clock: Clock): Store {
 
 const memAvailable = /^MemAvailable:\s+(\d+) kB$/m;
 
-/** Measures this host: its memory, and the disk that holds the folder. */
-function probeHost(folder: string): HostProbe {
+/** Measures this host: its memory, what machines may still take of it, and the disk that holds the folder. */
+function probeHost(folder: string, driver: Pick<MachineDriver, 'memoryLeftBytes'>): HostProbe {
   return {
     stats: () => {
       const { bavail, bsize } = statfsSync(folder);
-      return { memoryAvailableBytes: memoryAvailableBytes(), diskFreeBytes: bavail * bsize };
+      return {
+        memoryAvailableBytes: memoryAvailableBytes(),
+        machinesMemoryLeftBytes: driver.memoryLeftBytes(),
+        diskFreeBytes: bavail * bsize,
+      };
     },
   };
 }
+
+const noBallast: DiskBallast = { sizeBytes: 0, isHeld: true, release: async () => {}, hold: async () => {} };
 
 function memoryAvailableBytes(): number {
   const kibibytes = memAvailable.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];

@@ -25,6 +25,8 @@ test('everything has a default', () => {
       diskOvercommit: 40,
       diskReserveBytes: 2_147_483_648,
     },
+    machinesMemoryBytes: undefined,
+    diskRates: { bytesPerSecond: 134_217_728, operationsPerSecond: 4_000 },
     retentionDays: 30,
     maxMachines: undefined,
     prices: { small: 50_000, medium: 100_000, large: 200_000 },

@@ -3,6 +3,7 @@ import { defaultDataDir } from '@mayfly/contract/admin';
 import { z } from 'zod';
 import { defaultHeadroom, type HeadroomRules } from '../core/admission/capacity.ts';
 import type { PoolTargets } from '../core/pool/pool.ts';
+import { type DiskRates, defaultDiskRates } from '../machines/qemu/argv.ts';
 import * as field from './setting-fields.ts';
 import { setting, wholeNumber } from './setting-fields.ts';
 import { StartError } from './start-error.ts';
@@ -33,6 +34,9 @@ const environment = z.object({
   MAYFLY_MEMORY_RESERVE_MB: setting(wholeNumber(0, 10_000_000), defaultHeadroom.memoryReserveBytes / mebibyte),
   MAYFLY_DISK_OVERCOMMIT: setting(wholeNumber(1, 1_000), defaultHeadroom.diskOvercommit),
   MAYFLY_DISK_RESERVE_MB: setting(wholeNumber(0, 100_000_000), defaultHeadroom.diskReserveBytes / mebibyte),
+  MAYFLY_MACHINES_MEMORY_MB: setting(wholeNumber(512, 100_000_000), undefined),
+  MAYFLY_DISK_MB_PER_SECOND: setting(wholeNumber(1, 100_000), defaultDiskRates.bytesPerSecond / mebibyte),
+  MAYFLY_DISK_OPERATIONS_PER_SECOND: setting(wholeNumber(10, 10_000_000), defaultDiskRates.operationsPerSecond),
   MAYFLY_RETENTION_DAYS: setting(wholeNumber(1, 36_500), 30),
   MAYFLY_MAX_MACHINES: setting(wholeNumber(1, 1_000_000), undefined),
   MAYFLY_PRICE_SMALL: setting(field.microUsd, 50_000),
@@ -70,6 +74,10 @@ export interface Config {
   readonly bootstrapCreditMicroUsd: number;
   readonly pool: PoolTargets;
   readonly headroom: HeadroomRules;
+  /** The most memory that all machines may use together; what the reserve leaves of the host's memory when absent. */
+  readonly machinesMemoryBytes: number | undefined;
+  /** How fast each machine may use its disk. */
+  readonly diskRates: DiskRates;
   /** How long output and records of ended sandboxes are kept. */
   readonly retentionDays: number;
   /** The most machines at once, over all accounts; unlimited when absent. */
@@ -125,6 +133,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       diskOvercommit: data.MAYFLY_DISK_OVERCOMMIT,
       diskReserveBytes: data.MAYFLY_DISK_RESERVE_MB * mebibyte,
     },
+    machinesMemoryBytes:
+      data.MAYFLY_MACHINES_MEMORY_MB === undefined ? undefined : data.MAYFLY_MACHINES_MEMORY_MB * mebibyte,
+    diskRates: {
+      bytesPerSecond: data.MAYFLY_DISK_MB_PER_SECOND * mebibyte,
+      operationsPerSecond: data.MAYFLY_DISK_OPERATIONS_PER_SECOND,
+    },
     retentionDays: data.MAYFLY_RETENTION_DAYS,
     maxMachines: data.MAYFLY_MAX_MACHINES,
     prices: { small: data.MAYFLY_PRICE_SMALL, medium: data.MAYFLY_PRICE_MEDIUM, large: data.MAYFLY_PRICE_LARGE },
@@ -163,6 +177,7 @@ const limitRanges: Partial<Record<keyof Limits, readonly [min: number, max: numb
   defaultCommandTimeoutMs: [1_000, 86_400_000],
   maxCommandTimeoutMs: [1_000, 86_400_000],
   captureBytes: [1_024, 16 * mebibyte],
+  storedOutputMb: [1, 1_000_000],
   fileBytes: [1_024, 64 * mebibyte],
   bodyBytes: [1_024, 64 * mebibyte],
   fileBodyBytes: [1_024, 96 * mebibyte],

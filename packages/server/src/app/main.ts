@@ -5,6 +5,8 @@ import { checkNetworkSupport } from '../machines/qemu/network/check-support.ts';
 import { type Config, readConfig } from './config.ts';
 import { greeting } from './greeting.ts';
 import { openLog } from './log.ts';
+import { machineLimits } from './machine-limits.ts';
+import { protectFromOutOfMemory } from './oom-protection.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 import { describeHostProblems, StartError } from './start-error.ts';
 
@@ -26,7 +28,9 @@ export async function runService(machines: PreparedMachines): Promise<number> {
     const config = readConfig();
     const problems = await checkNetworkSupport();
     if (problems.length > 0) throw new StartError(describeHostProblems(problems));
-    service = await startService(serviceOptions(config, machines));
+    const options = serviceOptions(config, machines);
+    protectFromOutOfMemory(options.log);
+    service = await startService(options);
   } catch (error) {
     return reportFailedStart(error);
   }
@@ -74,7 +78,7 @@ function serviceOptions(config: Config, machines: PreparedMachines): ServiceOpti
   return {
     config,
     log,
-    openDriver: () => openDriver({ ...machines, dataDir: config.dataDir, log }),
+    openDriver: () => openDriver({ ...machines, ...machineLimits(config), dataDir: config.dataDir, log }),
     connector: createGuestConnector(),
   };
 }

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { startAdmin } from '../admin/start-admin.ts';
 import type { Core, Deadlines } from '../core/context.ts';
+import { Evictor } from '../core/eviction/evictor.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import type { Clock } from '../core/ports/runtime.ts';
@@ -15,6 +16,7 @@ import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import type { Readiness } from '../http/http-app.ts';
 import { createPrometheusMetrics } from '../metrics/prometheus.ts';
 import { assembleCore } from './assemble-core.ts';
+import { openBallast } from './ballast.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
 import { buildApi } from './build-api.ts';
 import { type Config, printableConfig } from './config.ts';
@@ -26,6 +28,8 @@ import { type Previews, startPreviews } from './previews.ts';
 const expiryPeriodMs = 60_000;
 const reconcilePeriodMs = 15_000;
 const retentionPeriodMs = 3_600_000;
+/** A measurement takes microseconds, and a guest can fill a gigabyte in a second. */
+const evictionPeriodMs = 250;
 const drainMs = 10_000;
 
 export interface ServiceOptions {
@@ -68,7 +72,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const driver = acquired.use(await openDriver());
   log.info({ driver: driver.capabilities() }, 'driver_opened');
   const isAccepting = () => readiness === 'ready';
-  const core = assembleCore({ config, store, driver, connector, log, metrics, clock, deadlines, isAccepting });
+  const ballast = openBallast(config.dataDir, config.headroom.diskReserveBytes);
+  const core = assembleCore({ config, store, driver, connector, log, metrics, clock, deadlines, ballast, isAccepting });
   await adoptMachines(core, driver);
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyAllSandboxes(core) : detachAllSandboxes(core)));
   acquired.use(core.teardowns);
@@ -78,6 +83,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.use(repeat('reconcile', reconcilePeriodMs, () => reconcile(core), log));
   acquired.use(repeat('executions', reconcilePeriodMs, () => recoverExecutions(core), log));
   acquired.use(repeat('retention', retentionPeriodMs, () => removeOldRecords(core, config.retentionDays), log));
+  const evictor = new Evictor(core);
+  acquired.use(repeat('eviction', evictionPeriodMs, () => evictor.check(), log));
   const firstAccount = await bootstrapAccount(core, config);
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
   const previews = acquired.use(await startPreviews(core, config, log, options.gatewayLimits));

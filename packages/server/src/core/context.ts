@@ -1,11 +1,11 @@
 import type { Limits, SizeName } from '@mayfly/contract';
-import type { Capacity } from './admission/capacity.ts';
+import type { Capacity, HeadroomRules } from './admission/capacity.ts';
 import type { Launcher } from './machines/launcher.ts';
 import type { MachineRegistry } from './machines/registry.ts';
 import type { Teardowns } from './machines/teardowns.ts';
 import type { Pool } from './pool/pool.ts';
 import type { Metrics } from './ports/metrics.ts';
-import type { Clock, Ids, Log } from './ports/runtime.ts';
+import type { Clock, DiskBallast, HostProbe, Ids, Log } from './ports/runtime.ts';
 import type { Store } from './ports/store/store.ts';
 import type { PreviewTraffic } from './previews/preview-traffic.ts';
 import type { CreatesInFlight } from './sandboxes/creates-in-flight.ts';
@@ -29,6 +29,8 @@ interface CorePorts {
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly host: HostProbe;
+  readonly ballast: DiskBallast;
 }
 
 /** What the operator configured. */
@@ -37,6 +39,7 @@ interface CoreSettings {
   /** In millionths of a dollar per hour; copied into each sandbox when it is created. */
   readonly prices: Readonly<Record<SizeName, number>>;
   readonly deadlines: Deadlines;
+  readonly headroom: HeadroomRules;
 }
 
 /** What lives only in this process. */

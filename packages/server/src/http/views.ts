@@ -84,6 +84,7 @@ function summaryView(record: ExecutionSummary): SummaryView {
     status: record.status,
     exit_code: record.exitCode,
     truncated: record.truncated,
+    output_dropped: record.outputDropped,
     oom_killed: record.oomKilled,
     duration_ms: record.durationMs,
     started_at: isoTime(record.startedAtMs),

@@ -67,6 +67,12 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     'Creates refused at machine capacity: the host or MAYFLY_MAX_MACHINES allows no more machines.',
     { reason: ['ceiling', 'memory', 'disk'] },
   );
+  const evicted = counter(
+    registry,
+    'mayfly_sandboxes_evicted_total',
+    'Sandboxes that were ended because the host ran out of memory or disk.',
+    { reason: ['memory', 'disk'] },
+  );
   const charged = counter(
     registry,
     'mayfly_ledger_charged_micro_usd_total',
@@ -127,6 +133,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     teardownFailed: () => teardownsFailed.inc(),
     teardownRetried: () => teardownsRetried.inc(),
     capacityRefused: (reason) => capacity.inc({ reason }),
+    sandboxEvicted: (reason) => evicted.inc({ reason }),
     charged: (microUsd) => charged.inc(microUsd),
     credited: (microUsd) => (microUsd < 0 ? takenBack.inc(-microUsd) : credited.inc(microUsd)),
     storeFailed: (operation) => storeErrors.inc({ operation }),

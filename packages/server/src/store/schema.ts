@@ -19,6 +19,9 @@ export interface AccountsTable {
   limit_concurrent_sandboxes: Limit;
   limit_max_timeout_minutes: Limit;
   limit_api_keys: Limit;
+  limit_stored_output_mb: Limit;
+  /** The sum of the output_bytes of the account's executions, written together with them. */
+  stored_output_bytes: Generated<number>;
   created_at_ms: number;
 }
 
@@ -58,6 +61,10 @@ export interface ExecutionsTable {
   exit_code: number | null;
   stdout: Uint8Array;
   stderr: Uint8Array;
+  /** The length of both streams. */
+  output_bytes: number;
+  /** The output was dropped to keep the account within its quota. */
+  output_dropped: number;
   truncated: number;
   oom_killed: number;
   duration_ms: number | null;

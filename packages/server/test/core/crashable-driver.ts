@@ -27,6 +27,10 @@ export class CrashableDriver implements MachineDriver {
     return this.#host.capabilities();
   }
 
+  memoryLeftBytes(): number {
+    return this.#host.memoryLeftBytes();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #wrap(machine: StubMachine): Machine {
@@ -36,6 +40,7 @@ export class CrashableDriver implements MachineDriver {
       size,
       exited,
       openAgentChannel: () => machine.openAgentChannel(),
+      usage: () => machine.usage(),
       detach: () => machine.detach(),
       setEgress: () => machine.setEgress(),
       pause: () => machine.pause(),

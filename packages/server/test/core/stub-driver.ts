@@ -5,6 +5,7 @@ import type {
   Machine,
   MachineDriver,
   MachineExit,
+  MachineUsage,
 } from '../../src/core/ports/machine-driver.ts';
 
 /** A machine without a process. */
@@ -15,6 +16,8 @@ export class StubMachine implements Machine {
   destroyed = false;
   dead = false;
   paused = false;
+  /** What it holds of the host. */
+  used: MachineUsage = { memoryBytes: 0, diskBytes: 0 };
   /** Makes every resume fail. */
   resumeError: Error | undefined;
   /** Runs before the machine counts as destroyed; a test makes it reject or hang. */
@@ -46,6 +49,9 @@ export class StubMachine implements Machine {
   }
 
   detach(): void {}
+  async usage(): Promise<MachineUsage> {
+    return this.used;
+  }
   async setEgress(): Promise<void> {}
   async pause(): Promise<void> {
     this.paused = true;
@@ -60,6 +66,7 @@ export class StubMachine implements Machine {
 /** A driver whose launches are controlled by a test. */
 export class StubDriver implements MachineDriver {
   readonly machines: StubMachine[] = [];
+  memoryLeft = Number.POSITIVE_INFINITY;
   /** Runs before a launch succeeds; a test makes it reject or hang. */
   beforeLaunched: (request: LaunchRequest) => Promise<void> = async () => {};
 
@@ -73,6 +80,10 @@ export class StubDriver implements MachineDriver {
   /** The machines that are alive, as if an earlier run had left them running. */
   async adopt(): Promise<StubMachine[]> {
     return this.machines.filter(({ destroyed, dead }) => !destroyed && !dead);
+  }
+
+  memoryLeftBytes(): number {
+    return this.memoryLeft;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -112,6 +112,7 @@ describe('limits', () => {
     concurrentSandboxes: 20,
     maxTimeoutMinutes: 1440,
     apiKeys: 10,
+    storedOutputMb: 1_024,
   };
 
   test('are those of the service until one is set, and again once it is reset', async () => {

@@ -22,6 +22,9 @@ export const defaultHeadroom: HeadroomRules = {
   diskReserveBytes: 2 * gibibyte,
 };
 
+/** Creates are refused below this multiple of the disk reserve, whatever their size. Eviction starts at a lower one. */
+const refuseDiskFactor = 1.5;
+
 export interface CapacityOptions {
   /** How many machines may exist at the same time. */
   readonly maxMachines: number;
@@ -94,6 +97,8 @@ export function shortageFor(
   const memoryBytes = wanted.reduce((sum, { memoryGb }) => sum + (memoryGb * gibibyte) / rules.memoryOvercommit, 0);
   const diskBytes = wanted.reduce((sum, { diskGb }) => sum + (diskGb * gibibyte) / rules.diskOvercommit, 0);
   if (host.memoryAvailableBytes - rules.memoryReserveBytes < memoryBytes) return 'memory';
+  if (host.machinesMemoryLeftBytes < memoryBytes) return 'memory';
   if (host.diskFreeBytes - rules.diskReserveBytes < diskBytes) return 'disk';
+  if (host.diskFreeBytes < rules.diskReserveBytes * refuseDiskFactor) return 'disk';
   return undefined;
 }

@@ -10,6 +10,7 @@ import type { ExecutionRecord, NewExecution } from '../ports/store/execution-sto
 import { getSandbox, requireRunning } from '../sandboxes/read.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
 import { failedOutcome, finishedOutcome } from './outcome.ts';
+import { storeOutcome } from './store-outcome.ts';
 
 /** How much longer than the command's own timeout the host waits for its result. */
 export const resultGraceMs = 30_000;
@@ -51,16 +52,16 @@ async function execute(core: Core, execution: NewExecution, body: RunCommandBody
       core.metrics.commandFailed();
     }
     // In a detached machine the command continues; the next run of the service collects its result.
-    if (!(error instanceof MachineDetached)) await core.store.executions.finish(id, failedOutcome(core.clock.nowMs()));
+    if (!(error instanceof MachineDetached)) await storeOutcome(core, id, failedOutcome(core.clock.nowMs()));
     throw refusal;
   }
   const outcome = finishedOutcome(result, execution.startedAtMs, core.clock.nowMs());
-  await core.store.executions.finish(id, outcome);
+  await storeOutcome(core, id, outcome);
   const status = result.timedOut ? 'timeout' : 'completed';
   core.metrics.commandEnded(status, outcome.durationMs ?? 0, performance.now() - receivedAtMs);
   void core.background.track(acknowledgeResult(core, id, sandboxId));
   core.log.debug({ ...ids, status, exit_code: outcome.exitCode, duration_ms: outcome.durationMs }, 'execution_ended');
-  return { ...execution, ...outcome };
+  return { ...execution, ...outcome, outputDropped: false };
 }
 
 function refusalOf(error: unknown): ApiError {

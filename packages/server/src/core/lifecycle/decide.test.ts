@@ -15,6 +15,7 @@ const everyEvent: { readonly [Kind in LifecycleEvent['kind']]: Extract<Lifecycle
   service_stopping: { kind: 'service_stopping' },
   service_restarted: { kind: 'service_restarted', lastAliveMs: nowMs },
   machine_died: { kind: 'machine_died', reason: 'r' },
+  evicted: { kind: 'evicted', reason: 'r' },
   machine_gone: { kind: 'machine_gone' },
 };
 const events = Object.values(everyEvent);
@@ -52,6 +53,7 @@ test('every status and every event', () => {
       service_stopping: 'deleting',
       service_restarted: 'failed',
       machine_died: 'failed',
+      evicted: 'failed',
     },
     deleting: { ...unmoved, provisioning_failed: 'deleted', service_restarted: 'deleted', machine_gone: 'deleted' },
     deleted: unmoved,
@@ -94,6 +96,7 @@ test('a run is charged once, when it ends, for the time since it was ready', () 
   const charge = { amountMicroUsd: 900, runtimeMs: 900, atMs: nowMs };
   expect(Object.fromEntries(charges.filter(([, value]) => value !== undefined))).toEqual({
     delete_requested: charge,
+    evicted: charge,
     expiry_passed: charge,
     service_stopping: charge,
     service_restarted: charge,

@@ -12,6 +12,8 @@ export type LifecycleEvent =
   /** The new run of the service found no machine of it; the earlier run was last known to be alive at `lastAliveMs`. */
   | { readonly kind: 'service_restarted'; readonly lastAliveMs: number }
   | { readonly kind: 'machine_died'; readonly reason: string }
+  /** The host runs out of memory or disk, and this sandbox has to make room. */
+  | { readonly kind: 'evicted'; readonly reason: string }
   /** Its machine was destroyed and nothing of it is left on the host. */
   | { readonly kind: 'machine_gone' };
 
@@ -82,6 +84,7 @@ function decideProvisioning(
     case 'expiry_passed':
     case 'extend_requested':
     case 'machine_died':
+    case 'evicted':
     case 'machine_gone':
       return undefined;
   }
@@ -108,6 +111,8 @@ function decideRunning(
         : undefined;
     case 'machine_died':
       return end({ status: 'failed', statusReason: `machine_died: ${event.reason}` });
+    case 'evicted':
+      return end({ status: 'failed', statusReason: `evicted: ${event.reason}` });
     case 'service_restarted':
       // When the machine died is unknown: nothing is charged past the last time the service was known to be alive.
       return end(
@@ -155,6 +160,7 @@ function decideDeleting(event: LifecycleEvent, nowMs: number): SandboxChange | u
     case 'extend_requested':
     case 'service_stopping':
     case 'machine_died':
+    case 'evicted':
       return undefined;
   }
 }

@@ -93,3 +93,18 @@ test('disposing destroys all machines, including those being made', async () => 
   expect(made.every(({ destroyed }) => destroyed)).toBe(true);
   expect(pool.claim('small')).toBeUndefined();
 });
+
+test('gives up all ready machines when memory is short, and replaces them once the host has room', async () => {
+  let room = true;
+  const { pool, made } = stubPool({ small: 2 }, { hasRoom: () => room });
+  pool.start();
+  await full(pool, 'small', 2);
+  room = false;
+  expect(await pool.evictAll()).toBe(2);
+  expect(made.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  expect(await pool.evictAll()).toBe(0);
+  room = true;
+  await full(pool, 'small', 2);
+  expect(made).toHaveLength(4);
+  await pool[Symbol.asyncDispose]();
+});

@@ -69,9 +69,17 @@ export class Pool implements AsyncDisposable {
     for (const size of sizeNames.toReversed()) {
       for (const machine of this.#ready.get(size)?.splice(0, count) ?? []) {
         count -= 1;
-        this.#destroy(machine);
+        void this.#destroy(machine);
       }
     }
+  }
+
+  /** Destroys all ready machines, because the host runs out of memory. They are replaced once there is room. Returns how many there were. */
+  async evictAll(): Promise<number> {
+    const evicted = [...this.#ready.values()].flatMap((ready) => ready.splice(0));
+    await Promise.all(evicted.map((machine) => this.#destroy(machine)));
+    for (const { machine } of evicted) this.#refill(machine.size);
+    return evicted.length;
   }
 
   /** Stops refilling and destroys the machines of the pool. */
@@ -130,14 +138,15 @@ export class Pool implements AsyncDisposable {
       ready.splice(index, 1);
       this.#options.log.warn({ size, machine_id: machine.id }, 'pooled_machine_died');
       this.#options.metrics.machineDied(size, 'pool');
-      this.#destroy(machine);
+      void this.#destroy(machine);
       this.#refill(size);
     });
   }
 
-  #destroy(machine: LiveMachine): void {
+  #destroy(machine: LiveMachine): Promise<void> {
     const destroyed = this.#options.destroy(machine);
     this.#work.add(destroyed);
     void destroyed.finally(() => this.#work.delete(destroyed));
+    return destroyed;
   }
 }

@@ -19,6 +19,12 @@ export interface AgentChannel {
 /** Where a machine may connect to, in addition to the fixed rules: anywhere, nowhere, or these IPv4 addresses, CIDRs, names and `*.names`. */
 export type EgressPolicy = 'all' | 'none' | { readonly allow: readonly string[] };
 
+/** What a machine holds of the host, in bytes. Its end gives it back. */
+export interface MachineUsage {
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
+}
+
 /** One virtual machine. Every method has its own deadline and fails rather than hangs. */
 export interface Machine {
   /** The id it was launched under. */
@@ -34,6 +40,7 @@ export interface Machine {
   resume(): Promise<void>;
   /** Replaces the policy, for new and open connections. */
   setEgress(policy: EgressPolicy): Promise<void>;
+  usage(): Promise<MachineUsage>;
   /** Lets go of the machine, which keeps running until the next start adopts it. */
   detach(): void;
   /** Ends the machine for good and releases all its resources on the host. May be called at any time and more than once. */
@@ -63,6 +70,8 @@ export interface DriverCapabilities {
 /** An engine that starts machines from prepared templates. Disposing releases what it holds besides its machines, which keep running for the next start to adopt. */
 export interface MachineDriver extends AsyncDisposable {
   capabilities(): DriverCapabilities;
+  /** How much more memory all machines together may take, in bytes; infinite without a limit. Measured synchronously. */
+  memoryLeftBytes(): number;
   /** Launches a machine from the template of its size, with its virtual CPUs running and its agent not attached. Leaves nothing behind on failure. */
   launch(request: LaunchRequest): Promise<Machine>;
   /**

@@ -45,6 +45,8 @@ export interface Metrics {
   teardownFailed(): void;
   teardownRetried(): void;
   capacityRefused(reason: 'ceiling' | 'memory' | 'disk'): void;
+  /** A sandbox was ended because the host ran out of something. */
+  sandboxEvicted(shortage: 'memory' | 'disk'): void;
   /** A finished run was written to the ledger. */
   charged(microUsd: number): void;
   /** Credit was added; negative when it was withdrawn. */
@@ -91,6 +93,7 @@ export const noMetrics: Metrics = {
   teardownFailed() {},
   teardownRetried() {},
   capacityRefused() {},
+  sandboxEvicted() {},
   charged() {},
   credited() {},
   storeFailed() {},

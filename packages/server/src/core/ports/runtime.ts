@@ -18,6 +18,8 @@ export interface Ids {
 /** What is free on the host, in bytes. */
 export interface HostStats {
   readonly memoryAvailableBytes: number;
+  /** How much more memory all machines together may take; infinite without a limit. */
+  readonly machinesMemoryLeftBytes: number;
   /** On the file system that holds the machines' disks. */
   readonly diskFreeBytes: number;
 }
@@ -25,6 +27,16 @@ export interface HostStats {
 /** Measures the host synchronously. */
 export interface HostProbe {
   stats(): HostStats;
+}
+
+/** Disk space of the data folder that is held back for the database until nothing else is left. */
+export interface DiskBallast {
+  readonly sizeBytes: number;
+  readonly isHeld: boolean;
+  /** Gives the space back to the file system, so that the database can write. */
+  release(): Promise<void>;
+  /** Holds the space again. */
+  hold(): Promise<void>;
 }
 
 /** Writes one event with its ids as fields, as a pino logger does. No secrets. */

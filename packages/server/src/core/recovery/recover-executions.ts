@@ -2,6 +2,7 @@ import type { Core } from '../context.ts';
 import { oneLine } from '../errors/api-error.ts';
 import { failedOutcome, finishedOutcome } from '../executions/outcome.ts';
 import { acknowledgeResult, collectResult, resultGraceMs } from '../executions/run.ts';
+import { storeOutcome } from '../executions/store-outcome.ts';
 import { type ExecuteResult, GuestUnreachable, MachineDetached } from '../ports/guest-agent.ts';
 import type { NewExecution } from '../ports/store/execution-store.ts';
 import { forEachConcurrently } from '../scheduling/for-each-concurrently.ts';
@@ -30,7 +31,7 @@ function recoverInBackground(core: Core, execution: NewExecution): void {
 }
 
 async function failExecution(core: Core, { id }: NewExecution): Promise<void> {
-  await core.store.executions.finish(id, failedOutcome(core.clock.nowMs()));
+  await storeOutcome(core, id, failedOutcome(core.clock.nowMs()));
   core.metrics.commandRecovered('lost');
 }
 
@@ -43,7 +44,7 @@ async function recover(core: Core, execution: NewExecution): Promise<void> {
   const nowMs = core.clock.nowMs();
   const isLost = result instanceof Error;
   try {
-    await core.store.executions.finish(id, isLost ? failedOutcome(nowMs) : finishedOutcome(result, startedAtMs, nowMs));
+    await storeOutcome(core, id, isLost ? failedOutcome(nowMs) : finishedOutcome(result, startedAtMs, nowMs));
   } catch (err) {
     // The agent keeps the result, so the next call can collect it again.
     core.log.error({ ...ids, err }, 'execution_recording_failed');

@@ -32,6 +32,7 @@ test('a command runs in /workspace with a timeout of one minute, and its result 
     stdout: 'grüße\n',
     stderr: '\ufffd',
     truncated: false,
+    output_dropped: false,
     oom_killed: false,
     duration_ms: 240,
     started_at: '2026-01-01T00:00:00.000Z',
@@ -147,4 +148,34 @@ test('an unknown execution is not found', async () => {
 test('the request is validated before the sandbox is looked up', async () => {
   const answer = await service.call('POST', '/v1/sandboxes/sbx_x/exec', { command: '' });
   expect(answer.status).toBe(400);
+});
+
+test('beyond the quota of stored output the oldest output is dropped, its record says so, and no command is refused', async () => {
+  await using small = await stubService(undefined, { MAYFLY_LIMIT_STORED_OUTPUT_MB: '1' });
+  const { id: sandbox } = (await small.call('POST', '/v1/sandboxes')).body;
+  small.connector.command = async () => resultOf({ stdout: Buffer.alloc(400 * 1024, 'x') });
+  const ids: string[] = [];
+  for (let number = 0; number < 4; number += 1) {
+    small.clock.advanceMs(1_000);
+    const { status, body } = await small.call('POST', `/v1/sandboxes/${sandbox}/exec`, { command: 'seq' });
+    expect([status, body.stdout.length, body.output_dropped]).toEqual([200, 400 * 1024, false]);
+    ids.push(body.id);
+  }
+  const stored = await Promise.all(ids.map(async (id) => (await small.call('GET', `/v1/executions/${id}`)).body));
+  expect(stored.map(({ stdout, output_dropped, exit_code }) => [stdout.length, output_dropped, exit_code])).toEqual([
+    [0, true, 0],
+    [0, true, 0],
+    [400 * 1024, false, 0],
+    [400 * 1024, false, 0],
+  ]);
+});
+
+test('an account has the quota of stored output that its operator set', async () => {
+  await service.store.accounts.setLimits('acct_test', { storedOutputMb: 1 });
+  service.connector.command = async () => resultOf({ stderr: Buffer.alloc(900 * 1024, 'x') });
+  const first = (await exec({ command: 'a' })).body.id;
+  service.clock.advanceMs(1_000);
+  await exec({ command: 'b' });
+  const { body } = await service.call('GET', `/v1/executions/${first}`);
+  expect([body.stderr, body.output_dropped]).toEqual(['', true]);
 });

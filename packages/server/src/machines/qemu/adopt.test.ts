@@ -33,7 +33,7 @@ function parts(overrides: Partial<AdoptionParts> = {}): AdoptionParts {
       adopt: () => Promise.reject(new Error('its network is gone')),
       pushOrphan: () => {},
     },
-    cgroups: { list: async () => [] },
+    cgroups: { list: async () => [], memoryBytesOf: async () => 0 },
     leases: { reclaim: () => [] },
     networks: { sweep: async () => 0 },
     cleanup,
@@ -91,7 +91,7 @@ it('removes orphans at the same time, up to a limit, and sweeps networks and uid
     parts({
       resources: { ...resources, pushOrphan: (_id, releases) => releases.push('remove folder', removeOrphan) },
       // Groups of the other ten, whose folders are gone.
-      cgroups: { list: async () => ids },
+      cgroups: { list: async () => ids, memoryBytesOf: async () => 0 },
       networks: {
         sweep: async () => {
           order.push('networks');

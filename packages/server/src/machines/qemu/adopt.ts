@@ -17,7 +17,7 @@ import type { StepRunner } from './steps.ts';
 export interface AdoptionParts {
   readonly machinesDir: string;
   readonly resources: Pick<HostResources, 'folderOf' | 'adopt' | 'pushOrphan'>;
-  readonly cgroups: Pick<Cgroups, 'list'>;
+  readonly cgroups: Pick<Cgroups, 'list' | 'memoryBytesOf'>;
   readonly leases: Pick<UidLeases, 'reclaim'>;
   readonly networks: Pick<MachineNetworks, 'sweep'>;
   readonly cleanup: CleanupRetrier;
@@ -56,7 +56,7 @@ function isRunning(record: MachineRecord | undefined): record is RunningRecord {
 
 /** Adopts one machine. A machine that cannot be adopted is destroyed, and the result is undefined. */
 async function adoptMachine(parts: AdoptionParts, record: RunningRecord): Promise<QemuMachine | undefined> {
-  const { resources, cleanup, log, step } = parts;
+  const { resources, cgroups, cleanup, log, step } = parts;
   const { sockets, logPath } = machineLayout(resources.folderOf(record.id));
   const process = new AdoptedProcess(record.process);
   const releases = new ReleaseStack(step);
@@ -75,7 +75,7 @@ async function adoptMachine(parts: AdoptionParts, record: RunningRecord): Promis
     });
     void qmp.closed.then(() => process.poll());
     await step('finish migration', () => finishMigration(qmp));
-    return new QemuMachine({ process, qmp, resources: adopted, releases, step });
+    return new QemuMachine({ process, qmp, resources: adopted, releases, cgroups, step });
   } catch (err) {
     log.warn({ machine_id: record.id, err }, 'machine_adoption_failed');
     await cleanup.release(releases);

@@ -1,6 +1,6 @@
 import { sizes } from '@mayfly/contract';
 import { describe, expect, it } from 'vitest';
-import { buildArgv, type MachinePlan } from './argv.ts';
+import { buildArgv, defaultDiskRates, type MachinePlan } from './argv.ts';
 import { cpuModels } from './engine.ts';
 
 function plan(arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: MachinePlan['start']): MachinePlan {
@@ -21,6 +21,7 @@ function plan(arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: Machine
       { format: 'qcow2', path: '/templates/disk.qcow2' },
       ...(start.kind === 'restore' ? [{ format: 'qcow2', path: '/machines/one/disk.qcow2' } as const] : []),
     ],
+    ...(start.kind === 'restore' && { diskRates: defaultDiskRates }),
     sockets:
       start.kind === 'restore'
         ? { qmp: { fd: 3 }, control: { fd: 4 }, data: { fd: 5 } }

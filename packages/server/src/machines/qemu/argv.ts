@@ -16,6 +16,18 @@ interface DiskLayer {
   readonly path: string;
 }
 
+/** How fast a machine may use the file of its own disk layer. Reads and writes count separately. */
+export interface DiskRates {
+  readonly bytesPerSecond: number;
+  readonly operationsPerSecond: number;
+}
+
+/** Ordinary work stays below them or within the burst; the database's commits keep their share of the disk beside a guest that writes endlessly. */
+export const defaultDiskRates: DiskRates = { bytesPerSecond: 128 * 1024 ** 2, operationsPerSecond: 4_000 };
+
+/** After a pause, a machine may use this many seconds' worth of its rates at once. */
+const burstSeconds = 8;
+
 /** Boot a kernel (to build a template), or wait for a saved state (every other machine). */
 type Start =
   | { readonly kind: 'boot'; readonly kernelPath: string; readonly initrdPath: string; readonly consolePath: string }
@@ -28,6 +40,8 @@ export interface MachinePlan {
   /** The RAM file: written when booting, mapped copy-on-write and read-only when restoring. */
   readonly ramPath: string;
   readonly disk: readonly DiskLayer[];
+  /** Without them the disk is not limited. They do not belong to the device model. */
+  readonly diskRates?: DiskRates | undefined;
   readonly sockets: ListeningSockets;
   /** The tap in QEMU's network namespace. */
   readonly tapName: string;
@@ -41,8 +55,8 @@ const translationBufferMib = 256;
 const guestMac = '02:6d:66:00:00:02';
 
 /**
- * The whole command line of one machine, without the program. Boot and restore differ only in the mapping of the RAM file, the back end
- * of the console and the start options. The device model must be the same, or a saved state does not load.
+ * The whole command line of one machine, without the program. Boot and restore differ only in the mapping of the RAM file, the rates of the
+ * disk, the back end of the console and the start options. The device model must be the same, or a saved state does not load.
  */
 export function buildArgv(plan: MachinePlan): string[] {
   const memoryMib = plan.resources.memoryGb * 1024;
@@ -60,7 +74,8 @@ export function buildArgv(plan: MachinePlan): string[] {
     ...['-device', 'virtio-serial-pci,id=serial0,max_ports=4,disable-legacy=on'],
     ...socketPort('control', plan.sockets.control, 1),
     ...socketPort('data', plan.sockets.data, 2),
-    ...blockdevs(plan.disk),
+    ...(plan.diskRates ? ['-object', throttleGroup(plan.diskRates)] : []),
+    ...blockdevs(plan.disk, plan.diskRates !== undefined),
     ...['-device', 'virtio-blk-pci,id=disk0,drive=root,disable-legacy=on,werror=report,rerror=report'],
     ...['-netdev', `tap,id=net,ifname=${quote(plan.tapName)},script=no,downscript=no`],
     ...['-device', `virtio-net-pci,netdev=net,mac=${guestMac},romfile=,disable-legacy=on`],
@@ -93,9 +108,33 @@ function socketPort(id: string, address: SocketAddress, portNumber: number): str
   return ['-chardev', socket(id, address), '-device', device];
 }
 
-function blockdevs(layers: readonly DiskLayer[]): string[] {
+/** Leaky buckets that a machine's disk passes through: they fill with the burst and drain at the rate. */
+function throttleGroup({ bytesPerSecond, operationsPerSecond }: DiskRates): string {
+  const limits = Object.fromEntries(
+    ['read', 'write'].flatMap((direction) => [
+      [`bps-${direction}`, bytesPerSecond],
+      [`bps-${direction}-max`, bytesPerSecond * burstSeconds],
+      [`iops-${direction}`, operationsPerSecond],
+      [`iops-${direction}-max`, operationsPerSecond * burstSeconds],
+    ]),
+  );
+  return JSON.stringify({ 'qom-type': 'throttle-group', id: throttleId, limits });
+}
+
+const throttleId = 'disk-rates';
+
+function blockdevs(layers: readonly DiskLayer[], throttled: boolean): string[] {
   return layers.flatMap(({ format, path }, index) => {
     const top = index === layers.length - 1;
+    const file = {
+      driver: 'file',
+      filename: path,
+      'read-only': !top,
+      locking: 'off',
+      ...(top ? { discard: 'unmap' } : {}),
+    };
+    // Below the format, so that clusters that were never written cost nothing to discard.
+    const throttle = { driver: 'throttle', 'throttle-group': throttleId, 'read-only': false, discard: 'unmap', file };
     const node = {
       driver: format,
       'node-name': top ? 'root' : `layer${index}`,
@@ -104,7 +143,7 @@ function blockdevs(layers: readonly DiskLayer[]): string[] {
       ...(top ? { discard: 'unmap' } : {}),
       // A disposable disk does not have to survive a power cut of the host, so flushes need not reach the host's disk.
       cache: { direct: false, 'no-flush': true },
-      file: { driver: 'file', filename: path, 'read-only': !top, locking: 'off', ...(top ? { discard: 'unmap' } : {}) },
+      file: top && throttled ? throttle : file,
     };
     return ['-blockdev', JSON.stringify(node)];
   });

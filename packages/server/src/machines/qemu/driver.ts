@@ -5,6 +5,7 @@ import type { SizeName } from '@mayfly/contract';
 import type { DriverCapabilities, LaunchRequest, MachineDriver } from '../../core/ports/machine-driver.ts';
 import type { Log } from '../../core/ports/runtime.ts';
 import { type AdoptionParts, adoptMachines } from './adopt.ts';
+import { type DiskRates, defaultDiskRates } from './argv.ts';
 import type { QemuEngine } from './engine.ts';
 import { HostResources } from './host-resources.ts';
 import { detectCgroups } from './jail/cgroup-layout.ts';
@@ -35,6 +36,10 @@ export interface QemuDriverOptions {
   /** The data folder; it identifies this service among those of the host. */
   readonly dataDir: string;
   readonly log: Log;
+  /** How fast each machine may use its disk. */
+  readonly diskRates?: DiskRates;
+  /** The most memory that all machines may use together; unlimited when absent. */
+  readonly memoryBytes?: number;
   /** The number of networks kept ready in advance. */
   readonly networksAhead?: number;
   /** Lists the host's DNS servers; /etc/resolv.conf when absent. */
@@ -50,6 +55,7 @@ interface DriverParts extends AdoptionParts {
   readonly resources: HostResources;
   readonly networkPool: NetworkPool<UidLease>;
   readonly logTrimmer: LogTrimmer;
+  readonly cgroups: Cgroups;
   /** Releases what the driver itself acquired. */
   readonly acquired: AsyncDisposableStack;
 }
@@ -78,7 +84,11 @@ export class QemuDriver implements MachineDriver {
     if (layout.missing.length > 0) log.warn({ missing: layout.missing }, 'cgroup_limits_missing');
     await using acquired = new AsyncDisposableStack();
     const instance = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
-    const cgroups = acquired.adopt(new Cgroups(layout, instance, step), (opened) => opened.removeEmptyParents());
+    const cgroups = acquired.adopt(
+      new Cgroups(layout, instance, { step, memoryBytes: options.memoryBytes }),
+      (opened) => opened.removeEmptyParents(),
+    );
+    if (!(await cgroups.limitAll())) log.warn({ memory_bytes: options.memoryBytes }, 'machines_memory_above_limit');
     const leases = acquired.use(new UidLeases(dataDir));
     const networks = acquired.use(
       await MachineNetworks.open({
@@ -120,7 +130,7 @@ export class QemuDriver implements MachineDriver {
 
   async launch({ id, size, egress, signal }: LaunchRequest): Promise<QemuMachine> {
     if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw new Error(`not a machine id: ${JSON.stringify(id)}`);
-    const { engine, templates, tools } = this.#options;
+    const { engine, templates, tools, diskRates = defaultDiskRates } = this.#options;
     const { resources: host, cleanup, logTrimmer } = this.#parts;
     const template = templates[size];
     const step = stepsUntil(signal, this.#parts.step);
@@ -128,16 +138,21 @@ export class QemuDriver implements MachineDriver {
     try {
       const resources = await host.allocate(id, size, template.emptyLayerPath, releases, step);
       if (egress && egress !== 'all') await step('set egress', () => resources.network.setEgress(egress));
-      const tooling = { engine, jailPath: tools.jailPath, releases, step };
+      const tooling = { engine, jailPath: tools.jailPath, diskRates, releases, step };
       const restored = await restoreTemplate(tooling, template, resources);
       signal?.throwIfAborted();
-      const machine = new QemuMachine({ ...restored, resources, releases, step: this.#parts.step });
+      const { cgroups, step: plainStep } = this.#parts;
+      const machine = new QemuMachine({ ...restored, resources, releases, cgroups, step: plainStep });
       logTrimmer.watch(machine);
       return machine;
     } catch (error) {
       await cleanup.release(releases);
       throw error;
     }
+  }
+
+  memoryLeftBytes(): number {
+    return this.#parts.cgroups.memoryLeftBytes();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,15 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
-import type { AgentChannel, EgressPolicy, Machine, MachineExit } from '../../core/ports/machine-driver.ts';
+import type {
+  AgentChannel,
+  EgressPolicy,
+  Machine,
+  MachineExit,
+  MachineUsage,
+} from '../../core/ports/machine-driver.ts';
 import type { MachineResources } from './host-resources.ts';
+import type { Cgroups } from './jail/cgroups.ts';
 import { exitReason, readLogTail } from './machine-process.ts';
 import type { ReleaseStack } from './release-stack.ts';
 import type { RestoredProcess } from './restore.ts';
@@ -14,6 +23,7 @@ export interface MachineParts extends RestoredProcess {
   readonly resources: Omit<MachineResources, 'cgroupProcs'>;
   /** Ends the process and releases its resources. */
   readonly releases: ReleaseStack;
+  readonly cgroups: Pick<Cgroups, 'memoryBytesOf'>;
   readonly step: StepRunner;
 }
 
@@ -84,6 +94,15 @@ export class QemuMachine implements Machine {
     return this.#destroyed;
   }
 
+  async usage(): Promise<MachineUsage> {
+    const { resources, cgroups } = this.#parts;
+    const [memoryBytes, diskBytes] = await Promise.all([
+      cgroups.memoryBytesOf(this.id),
+      allocatedBytes(resources.layout.folder),
+    ]);
+    return { memoryBytes, diskBytes };
+  }
+
   setEgress(policy: EgressPolicy): Promise<void> {
     return this.#parts.resources.network.setEgress(policy);
   }
@@ -99,4 +118,11 @@ export class QemuMachine implements Machine {
     const tail = await readLogTail(this.logPath).catch(() => '');
     return { requested: false, reason: exitReason(end, this.#shutdownReason, tail) };
   }
+}
+
+/** What the files of a folder occupy on disk; 0 when it is gone. A disk layer is sparse, so its size says little. */
+async function allocatedBytes(folder: string): Promise<number> {
+  const names = await readdir(folder).catch(() => []);
+  const stats = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)));
+  return stats.reduce((sum, found) => sum + (found?.blocks ?? 0) * 512, 0);
 }

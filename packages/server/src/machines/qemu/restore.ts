@@ -1,5 +1,5 @@
 import { sizes } from '@mayfly/contract';
-import { buildArgv } from './argv.ts';
+import { buildArgv, type DiskRates } from './argv.ts';
 import { overcommitPath, type QemuEngine } from './engine.ts';
 import type { MachineResources } from './host-resources.ts';
 import { readProcessIdentity } from './jail/proc.ts';
@@ -21,6 +21,7 @@ export interface RestoredProcess {
 export interface RestoreTools {
   readonly engine: QemuEngine;
   readonly jailPath: string;
+  readonly diskRates: DiskRates;
   /** Receives the releases of what the restore acquires. */
   readonly releases: ReleaseStack;
   readonly step: StepRunner;
@@ -33,13 +34,13 @@ const sockets = { qmp: { fd: 3 }, control: { fd: 4 }, data: { fd: 5 } } as const
 
 /** Restores a template copy-on-write, using allocated resources. The process is on the stack from its start, also when this fails. */
 export async function restoreTemplate(
-  { engine, jailPath, releases, step }: RestoreTools,
+  { engine, jailPath, diskRates, releases, step }: RestoreTools,
   template: Template,
   resources: MachineResources,
 ): Promise<RestoredProcess> {
   const { id, size, lease, layout } = resources;
   const { logPath } = layout;
-  const argv = [JSON.stringify(machineJail(engine, template, resources))];
+  const argv = [JSON.stringify(machineJail({ engine, diskRates }, template, resources))];
   const process = await step('start process', async () => {
     const started = await StartedProcess.start({ program: jailPath, argv, env: {}, logPath });
     releases.push('end process', () => started.kill());
@@ -65,7 +66,11 @@ export async function restoreTemplate(
 }
 
 /** The jail of a restored machine. It contains the machine's own folder and single files of the template. */
-function machineJail(engine: QemuEngine, template: Template, resources: MachineResources): JailSpec {
+function machineJail(
+  { engine, diskRates }: Pick<RestoreTools, 'engine' | 'diskRates'>,
+  template: Template,
+  resources: MachineResources,
+): JailSpec {
   const { layout, lease, network, cgroupProcs } = resources;
   const { basePath, size } = template.manifest;
   return jailSpec({
@@ -86,6 +91,7 @@ function machineJail(engine: QemuEngine, template: Template, resources: MachineR
       writable: [layout.folder],
     }),
     devices: { kvm: engine.acceleration === 'kvm', tun: true },
+    maxFileBytes: maxLayerBytes(sizes[size].diskGb),
     program: engine.binary,
     preloadPath: engine.preloadPath,
     argv: buildArgv({
@@ -98,9 +104,21 @@ function machineJail(engine: QemuEngine, template: Template, resources: MachineR
         { format: 'qcow2', path: template.diskPath },
         { format: 'qcow2', path: layout.diskPath },
       ],
+      diskRates,
       sockets,
       tapName: network.tapName,
       start: { kind: 'restore' },
     }),
   });
+}
+
+/** The part of a full disk layer that its own tables take: a cluster of 64 KiB needs 8 bytes of mapping and 2 of reference count. */
+const layerTablesShare = 1 / 1024;
+
+/** Room in a layer for the ext4 file system's own tables, which the visible size does not include, and for clusters in flight. */
+const layerMarginShare = 1 / 16;
+
+/** The largest file that a machine's disk layer can become: a guest that fills its disk stays below, a compromised QEMU cannot get beyond. */
+export function maxLayerBytes(diskGb: number): number {
+  return Math.ceil(diskGb * 1024 ** 3 * (1 + layerTablesShare + layerMarginShare));
 }

@@ -18,6 +18,7 @@ const limitColumns = {
   concurrentSandboxes: 'limit_concurrent_sandboxes',
   maxTimeoutMinutes: 'limit_max_timeout_minutes',
   apiKeys: 'limit_api_keys',
+  storedOutputMb: 'limit_stored_output_mb',
 } as const satisfies Record<keyof AccountLimits, keyof AccountsTable>;
 
 /** The columns of an AccountRecord. */
@@ -31,6 +32,7 @@ const accountColumns = [
   'accounts.limit_concurrent_sandboxes',
   'accounts.limit_max_timeout_minutes',
   'accounts.limit_api_keys',
+  'accounts.limit_stored_output_mb',
 ] as const;
 
 /** Accounts and their keys in SQL. */
@@ -176,7 +178,7 @@ async function insertKey(
   await transaction.insertInto('api_keys').values(row).execute();
 }
 
-type AccountRow = Omit<Selectable<AccountsTable>, 'email_key' | 'balance_micro_usd'>;
+type AccountRow = Omit<Selectable<AccountsTable>, 'email_key' | 'balance_micro_usd' | 'stored_output_bytes'>;
 
 function accountOf(row: AccountRow): AccountRecord {
   const limits: { -readonly [Name in keyof AccountLimits]?: number } = {};

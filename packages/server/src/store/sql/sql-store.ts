@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { OwnerStore, RetentionStore, Store } from '../../core/ports/store/store.ts';
 import type { Database } from './database.ts';
 import { SqlAccounts } from './sql-accounts.ts';
-import { SqlExecutions } from './sql-executions.ts';
-import { SqlLedger } from './sql-ledger.ts';
+import { addStoredBytes, SqlExecutions } from './sql-executions.ts';
+import { lockAccount, SqlLedger } from './sql-ledger.ts';
 import { SqlPreviews } from './sql-previews.ts';
 import { SqlSandboxes } from './sql-sandboxes.ts';
 
@@ -34,6 +34,8 @@ export class SqlStore implements Store {
   }
 }
 
+const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1);
+
 /** The ledger keeps its entries forever. */
 class SqlRetention implements RetentionStore {
   readonly #database: Database;
@@ -43,15 +45,27 @@ class SqlRetention implements RetentionStore {
   }
 
   removeExecutions(endedBeforeMs: number, limit: number): Promise<number> {
-    return this.#database.run('retention.removeExecutions', async (db) => {
-      const old = db
+    return this.#database.transact('retention.removeExecutions', async (transaction) => {
+      const old = await transaction
         .selectFrom('executions')
-        .select('id')
+        .select(['id', 'account_id'])
         .where('finished_at_ms', '<', endedBeforeMs)
         .where('status', '!=', 'running')
-        .limit(limit);
-      const { numDeletedRows } = await db.deleteFrom('executions').where('id', 'in', old).executeTakeFirstOrThrow();
-      return Number(numDeletedRows);
+        .limit(limit)
+        .execute();
+      // Accounts first and in one order, as everywhere, so that transactions never wait for each other in a circle.
+      for (const [accountId, rows] of [...Map.groupBy(old, (row) => row.account_id)].toSorted(byKey)) {
+        await lockAccount(transaction, accountId);
+        const ids = rows.map(({ id }) => id);
+        const removed = await transaction
+          .deleteFrom('executions')
+          .where('id', 'in', ids)
+          .returning('output_bytes')
+          .execute();
+        const bytes = removed.reduce((sum, row) => sum + row.output_bytes, 0);
+        if (bytes > 0) await addStoredBytes(transaction, accountId, -bytes);
+      }
+      return old.length;
     });
   }
 

@@ -70,4 +70,29 @@ export function describeExecutions(opened: OpenedStore): void {
     expect(seen).toEqual(ids.toReversed());
     expect(await executions.list('sbx_a', { limit: 2, afterId: 'exec_other' })).toEqual([]);
   });
+
+  test('the oldest output of an account is dropped until the rest fits; records stay, and retention gives room back', async () => {
+    await insert(opened(), 'sbx_a');
+    const { executions, retention } = opened();
+    const finish = async (id: string, bytes: number, finishedAtMs: number) => {
+      await executions.insert({ ...execution, id });
+      const output = { ...ended, stdout: Buffer.alloc(bytes), stderr: Buffer.alloc(1) };
+      return await executions.finish(id, { status: 'completed', ...output, finishedAtMs });
+    };
+    const stored = (totalBytes: number) => ({ accountId: account.id, totalBytes, ownLimitMb: null });
+    expect(await finish('exec_1', 99, 1_000)).toEqual(stored(100));
+    expect(await finish('exec_3', 99, 3_000)).toEqual(stored(200));
+    expect(await finish('exec_2', 99, 2_000)).toEqual(stored(300));
+    await executions.insert({ ...execution, id: 'exec_4' });
+    expect(await executions.finish('exec_4', { status: 'completed', ...ended, finishedAtMs: 9 })).toBeUndefined();
+    expect(await executions.dropOldestOutput(account.id, 300)).toBe(0);
+    expect(await executions.dropOldestOutput(account.id, 150)).toBe(2);
+    expect(await executions.dropOldestOutput(account.id, 150)).toBe(0);
+    for (const [id, length] of [['exec_1', 0] as const, ['exec_2', 0] as const, ['exec_3', 99] as const]) {
+      const found = await executions.find(account.id, id);
+      expect([found?.stdout.length, found?.outputDropped]).toEqual([length, length === 0]);
+    }
+    expect(await retention.removeExecutions(5_000, 10)).toBe(4);
+    expect(await finish('exec_5', 9, 6_000)).toEqual(stored(10));
+  });
 }

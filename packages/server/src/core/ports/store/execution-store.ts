@@ -10,6 +10,8 @@ export interface ExecutionRecord {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
   readonly truncated: boolean;
+  /** The output was dropped to keep the account within its quota. */
+  readonly outputDropped: boolean;
   /** The sandbox's kernel killed one of its processes because memory ran out. */
   readonly oomKilled: boolean;
   readonly durationMs: number | null;
@@ -24,6 +26,14 @@ export type ExecutionEnd = Pick<
   'status' | 'exitCode' | 'stdout' | 'stderr' | 'truncated' | 'oomKilled' | 'durationMs' | 'finishedAtMs'
 >;
 
+/** The output that is stored for an account. */
+export interface StoredOutput {
+  readonly accountId: string;
+  readonly totalBytes: number;
+  /** The quota that an operator set for this account; null if the service's applies. */
+  readonly ownLimitMb: number | null;
+}
+
 /** An execution without its output. */
 export type ExecutionSummary = Omit<ExecutionRecord, 'stdout' | 'stderr'>;
 
@@ -36,8 +46,10 @@ export interface ExecutionPage {
 export interface ExecutionStore {
   /** Stores it as `running`. */
   insert(execution: NewExecution): Promise<void>;
-  /** Stores how it ended. Does nothing if it has already ended. */
-  finish(id: string, end: ExecutionEnd): Promise<void>;
+  /** Stores how it ended. Does nothing if it has already ended. Returns what the account has stored if this added output. */
+  finish(id: string, end: ExecutionEnd): Promise<StoredOutput | undefined>;
+  /** Drops the oldest output of an account until it has at most this much; a few hundred at a time. Returns how many executions lost theirs. */
+  dropOldestOutput(accountId: string, maxBytes: number): Promise<number>;
   find(accountId: string, id: string): Promise<ExecutionRecord | undefined>;
   /** The executions of one sandbox, newest first. */
   list(sandboxId: string, page: ExecutionPage): Promise<readonly ExecutionSummary[]>;

@@ -32,6 +32,16 @@ export function machineLimits(vcpu: number, guestMemoryBytes: number): CgroupLim
   return { cpuCores: vcpu, memoryBytes: guestMemoryBytes + overheadBytes, pids: maxThreads };
 }
 
+/** The control files that limit the memory of all machines of a service together. */
+export function groupMemoryFiles(version: 1 | 2, memoryBytes: number): ControlFile[] {
+  return version === 1
+    ? [{ name: 'memory.limit_in_bytes', value: String(memoryBytes) }]
+    : [{ name: 'memory.max', value: String(memoryBytes) }];
+}
+
+/** The line of memory.stat that counts memory which only the end of a process, or the guest, gives back: not the page cache. */
+export const ownedMemoryCounter: Readonly<Record<1 | 2, string>> = { 1: 'total_rss', 2: 'anon' };
+
 /** The control files that set the limits, in the order in which they must be written. */
 export function controlFiles(version: 1 | 2, controllers: readonly Controller[], limits: CgroupLimits): ControlFile[] {
   return controllers.flatMap((controller) => (version === 2 ? versionTwo : versionOne)[controller](limits));

@@ -70,6 +70,8 @@ describe.each(await realLayouts())('on this host, version $version', (layout) =>
     expect(await read('cpu', 'cpu.cfs_quota_us')).toBe(150_000);
     expect(await read('memory', 'memory.limit_in_bytes')).toBe(limits.memoryBytes);
     expect(await read('pids', 'pids.max')).toBe(16);
+    expect(await cgroups.memoryBytesOf('one')).toBe(0);
+    expect(await cgroups.memoryBytesOf('none')).toBe(0);
   });
 
   it.runIf(layout.hierarchies.some((tree) => tree.controllers.includes('memory')))(
@@ -87,6 +89,27 @@ describe.each(await realLayouts())('on this host, version $version', (layout) =>
       expect(await cgroups.outOfMemoryKills('one')).toBe(1);
     },
   );
+});
+
+it('limits the memory of all machines together, also of those that are running already', async () => {
+  for (const version of [1, 2] as const) {
+    const root = await mkdtemp(join(tmpdir(), 'mayfly-cgroup-'));
+    try {
+      const layout: CgroupLayout = { version, hierarchies: [{ root, controllers: ['memory'] }], missing: [] };
+      const cgroups = new Cgroups(layout, 'main', { memoryBytes: 1_000 });
+      expect(await cgroups.limitAll()).toBe(true);
+      const parent = join(root, 'mayfly/main');
+      const file = version === 1 ? 'memory.limit_in_bytes' : 'memory.max';
+      expect(await readFile(join(parent, file), 'utf8')).toBe('1000');
+      expect(cgroups.memoryLeftBytes()).toBe(1_000);
+      await writeFile(join(parent, 'memory.stat'), 'cache 7\nanon 1200\ntotal_rss 1200\n');
+      expect(cgroups.memoryLeftBytes()).toBe(-200);
+      // The kernel would kill machines at once.
+      expect(await cgroups.limitAll()).toBe(false);
+    } finally {
+      await rm(root, { recursive: true });
+    }
+  }
 });
 
 it('delegates the controllers of version 2 in its own folders only', async () => {

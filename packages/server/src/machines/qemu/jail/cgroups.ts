@@ -1,26 +1,50 @@
-import { constants } from 'node:fs';
+import { constants, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { runStep, type StepRunner } from '../steps.ts';
 import type { CgroupLayout, Hierarchy } from './cgroup-layout.ts';
-import { type CgroupLimits, type ControlFile, controlFiles } from './cgroup-limits.ts';
+import {
+  type CgroupLimits,
+  type ControlFile,
+  controlFiles,
+  groupMemoryFiles,
+  ownedMemoryCounter,
+} from './cgroup-limits.ts';
 
 /** The folder for all of Mayfly's groups in a hierarchy. Nothing outside it is ever written. */
 const ownFolder = 'mayfly';
+
+export interface CgroupsOptions {
+  readonly step?: StepRunner;
+  /** The most memory that all machines of this service may use together; unlimited when absent. */
+  readonly memoryBytes?: number | undefined;
+}
 
 /** The cgroups of one service's machines: mayfly/<instance>/<id> in every hierarchy. */
 export class Cgroups {
   readonly #layout: CgroupLayout;
   readonly #instance: string;
   readonly #step: StepRunner;
+  readonly #memoryBytes: number | undefined;
   /** Hierarchies whose parent folders are known to exist. */
   readonly #prepared = new Set<Hierarchy>();
 
-  constructor(layout: CgroupLayout, instance: string, step: StepRunner = runStep) {
+  constructor(layout: CgroupLayout, instance: string, { step = runStep, memoryBytes }: CgroupsOptions = {}) {
     this.#layout = layout;
     this.#step = step;
+    this.#memoryBytes = memoryBytes;
     this.#instance = checkName(instance);
+  }
+
+  /**
+   * Limits the memory of all machines together, including those that an earlier service left running. Returns false, and sets no limit, if
+   * they use more than that already: the kernel would kill some of them.
+   */
+  async limitAll(): Promise<boolean> {
+    if (this.memoryLeftBytes() < 0) return false;
+    for (const hierarchy of this.#layout.hierarchies) await this.#makeParents(hierarchy);
+    return true;
   }
 
   /** Creates a machine's group with its limits. Returns the cgroup.procs files by which a process joins it. Must be removed also when this fails. */
@@ -57,10 +81,31 @@ export class Cgroups {
 
   /** How many processes of a machine the kernel killed for exceeding the memory limit; 0 when that is unknown. */
   async outOfMemoryKills(id: string): Promise<number> {
-    const memory = this.#layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes('memory'));
+    const memory = this.#memoryHierarchy();
     if (!memory) return 0;
     const file = this.#layout.version === 2 ? 'memory.events' : 'memory.oom_control';
     return (await readCounter(join(this.#parent(memory), checkName(id)), file, 'oom_kill')) ?? 0;
+  }
+
+  /** The memory in bytes that the end of a machine would give back; 0 when that is unknown. */
+  async memoryBytesOf(id: string): Promise<number> {
+    const memory = this.#memoryHierarchy();
+    if (!memory) return 0;
+    const group = join(this.#parent(memory), checkName(id));
+    return (await readCounter(group, 'memory.stat', ownedMemoryCounter[this.#layout.version])) ?? 0;
+  }
+
+  /** How much more memory all machines together may take, in bytes; infinite when they have no limit. */
+  memoryLeftBytes(): number {
+    const memory = this.#memoryHierarchy();
+    if (!memory || this.#memoryBytes === undefined) return Number.POSITIVE_INFINITY;
+    let stat = '';
+    try {
+      stat = readFileSync(join(this.#parent(memory), 'memory.stat'), 'utf8');
+    } catch {
+      // There is no group while there is no machine.
+    }
+    return this.#memoryBytes - (counterIn(stat, ownedMemoryCounter[this.#layout.version]) ?? 0);
   }
 
   /** Removes this service's folders, and Mayfly's, where they are empty. */
@@ -69,6 +114,10 @@ export class Cgroups {
       await rmdir(this.#parent(hierarchy)).catch(() => {});
       await rmdir(join(hierarchy.root, ownFolder)).catch(() => {});
     }
+  }
+
+  #memoryHierarchy(): Hierarchy | undefined {
+    return this.#layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes('memory'));
   }
 
   #parent({ root }: Hierarchy): string {
@@ -96,6 +145,11 @@ export class Cgroups {
       if (this.#layout.version === 1 || hierarchy.controllers.length === 0) continue;
       const value = hierarchy.controllers.map((controller) => `+${controller}`).join(' ');
       await writeControl(folder, { name: 'cgroup.subtree_control', value });
+    }
+    if (this.#memoryBytes !== undefined && hierarchy.controllers.includes('memory')) {
+      for (const file of groupMemoryFiles(this.#layout.version, this.#memoryBytes)) {
+        await writeControl(this.#parent(hierarchy), file);
+      }
     }
     this.#prepared.add(hierarchy);
   }
@@ -169,7 +223,10 @@ async function writeControl(group: string, { name, value, optional }: ControlFil
 
 /** One number of a control file with lines of "name number"; undefined when the file or the name is missing. */
 async function readCounter(group: string, file: string, name: string): Promise<number | undefined> {
-  const text = await readFile(join(group, file), 'utf8').catch(() => '');
+  return counterIn(await readFile(join(group, file), 'utf8').catch(() => ''), name);
+}
+
+function counterIn(text: string, name: string): number | undefined {
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -69,6 +69,7 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
       listen: [{ path: join(own, 'qmp'), fd: 3 }],
       binds: qemuBinds({ arch, program: program ?? '', readOnly: templateFiles, writable: [own] }),
       devices: { kvm: false, tun: true },
+      maxFileBytes: 1024 * 1024,
       program: program ?? '',
       argv: [
         ...['-machine', `${arch === 'x64' ? 'q35' : 'virt'},memory-backend=ram`, '-cpu', 'max', '-m', '256M', '-S'],
@@ -140,6 +141,21 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
     await expect(openInQemu(join(base, 'template/disk'), false)).rejects.toThrow('Read-only file system');
     await expect(openInQemu(join(base, 'other/disk'), true)).rejects.toThrow('No such file or directory');
     await expect(openInQemu('/etc/passwd', true)).rejects.toThrow('No such file or directory');
+  });
+
+  it('cannot make a file larger than its limit, and survives the attempt', async () => {
+    await openInQemu(join(own, 'disk'), false);
+    await expect(qmp.execute('block_resize', { 'node-name': 'tried', size: 2 ** 21 })).rejects.toThrow(
+      'File too large',
+    );
+    await qmp.execute('human-monitor-command', { 'command-line': 'qemu-io tried "write 2M 64k"' });
+    await qmp.execute('blockdev-del', { 'node-name': 'tried' });
+    expect((await stat(join(own, 'disk'))).size).toBeLessThanOrEqual(1024 * 1024);
+    expect(qemu.exitCode ?? qemu.signalCode).toBeNull();
+  });
+
+  it('is a preferred victim of the out-of-memory killer', async () => {
+    expect((await proc('oom_score_adj')).trim()).toBe('500');
   });
 
   it('has only a loopback interface and no other open files', async () => {

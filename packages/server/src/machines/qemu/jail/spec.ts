@@ -45,7 +45,7 @@ export interface JailPlan {
   readonly listen?: readonly JailListener[];
   readonly binds: readonly Bind[];
   readonly devices: { readonly kvm: boolean; readonly tun: boolean };
-  /** The largest file that QEMU may write, in bytes. Beyond it, SIGXFSZ ends QEMU. */
+  /** The largest file that QEMU may write, in bytes. Beyond it, writes fail, which the guest sees as an I/O error. */
   readonly maxFileBytes?: number;
   /** An absolute path; also one of the binds. */
   readonly program: string;

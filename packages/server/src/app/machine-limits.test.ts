@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { readConfig } from './config.ts';
+import { machineLimits } from './machine-limits.ts';
+
+const gibibyte = 1024 ** 3;
+const memoryGib = (settings: NodeJS.ProcessEnv, hostGib: number) =>
+  machineLimits(readConfig(settings), hostGib * gibibyte).memoryBytes / gibibyte;
+
+test('all machines together leave the reserve to the host, half a gibibyte at least', () => {
+  expect(memoryGib({}, 24)).toBe(23);
+  expect(memoryGib({ MAYFLY_MEMORY_RESERVE_MB: '4096' }, 24)).toBe(20);
+  expect(memoryGib({ MAYFLY_MEMORY_RESERVE_MB: '0' }, 24)).toBe(23.5);
+  expect(memoryGib({}, 1)).toBe(0.5);
+  expect(memoryGib({ MAYFLY_MACHINES_MEMORY_MB: '2048' }, 24)).toBe(2);
+});
+
+test('the rate of a machine’s disk is a setting', () => {
+  const settings = { MAYFLY_DISK_MB_PER_SECOND: '10', MAYFLY_DISK_OPERATIONS_PER_SECOND: '100' };
+  expect(machineLimits(readConfig(settings)).diskRates).toEqual({
+    bytesPerSecond: 10_485_760,
+    operationsPerSecond: 100,
+  });
+});

@@ -1,0 +1,127 @@
+import type { Core } from '../context.ts';
+import { advance } from '../lifecycle/advance.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
+import { teardown } from '../sandboxes/end.ts';
+import { withDeadline } from '../scheduling/deadline.ts';
+import { type Candidate, chooseVictim, type Shortage, shortagesOf, type Victim } from './choose-victim.ts';
+
+/** How often one check may evict before it gives other work a turn. */
+const maxEvictionsPerCheck = 100;
+
+/** The ballast is released when less than this share of its size is free. */
+const releaseShare = 1 / 8;
+
+interface Eviction {
+  readonly sandbox: SandboxRecord;
+  readonly reason: string;
+}
+
+/** Ends sandboxes, one at a time, while the host runs out of memory or disk. Between checks it remembers only what it could not record. */
+export class Evictor {
+  readonly #core: Core;
+  /** Sandboxes whose machines are gone, but whose end the database could not store yet. */
+  readonly #unrecorded = new Map<string, Eviction>();
+  #reported = '';
+  #ballastFailed = false;
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  /** Measures the host and evicts until it has enough. Call it often: a guest can write a gigabyte in a second. */
+  async check(): Promise<void> {
+    await this.#keepBallast();
+    for (const eviction of this.#unrecorded.values()) await this.#record(eviction);
+    for (let evictions = 0; evictions < maxEvictionsPerCheck; evictions += 1) {
+      const shortages = shortagesOf(this.#core.host.stats(), this.#core.headroom);
+      this.#report(shortages);
+      if (!(await this.#relieveOne(shortages))) return;
+      await this.#keepBallast();
+    }
+  }
+
+  /** Releases the ballast when next to nothing is left: any earlier, whoever fills the disk would take it. Holds it again once there is room for it. */
+  async #keepBallast(): Promise<void> {
+    const { ballast, host, headroom, log } = this.#core;
+    const { diskFreeBytes } = host.stats();
+    if (ballast.isHeld && diskFreeBytes < ballast.sizeBytes * releaseShare) {
+      await ballast.release();
+      log.error({ disk_free_bytes: diskFreeBytes }, 'disk_ballast_released');
+      return;
+    }
+    const hasRoom = diskFreeBytes > 2 * headroom.diskReserveBytes + ballast.sizeBytes;
+    if (ballast.isHeld || !hasRoom || this.#ballastFailed) return;
+    await ballast.hold().catch((err: unknown) => {
+      this.#ballastFailed = true;
+      log.warn({ err }, 'disk_ballast_failed');
+    });
+  }
+
+  /** Logs the beginning and the end of a shortage once. */
+  #report(shortages: readonly Shortage[]): void {
+    if (shortages.join() === this.#reported) return;
+    this.#reported = shortages.join();
+    const { log, host } = this.#core;
+    if (shortages.length === 0) log.info({}, 'host_shortage_ended');
+    else log.warn({ shortages, ...host.stats() }, 'host_shortage_began');
+  }
+
+  /** Makes room once. False if nothing could be done, or nothing is short. */
+  async #relieveOne(shortages: readonly Shortage[]): Promise<boolean> {
+    for (const shortage of shortages) if (await this.#relieve(shortage)) return true;
+    return false;
+  }
+
+  async #relieve(shortage: Shortage): Promise<boolean> {
+    const { pool, store } = this.#core;
+    // Machines that serve nobody yet go first.
+    if (shortage === 'memory' && (await pool.evictAll()) > 0) return true;
+    const running = await store.sandboxes.withStatus(['running']);
+    const victim = chooseVictim(shortage, await this.#candidates(running));
+    const sandbox = running.find(({ id }) => id === victim?.sandboxId);
+    if (victim === undefined || sandbox === undefined) return false;
+    await this.#evict(sandbox, victim, shortage);
+    return true;
+  }
+
+  async #candidates(running: readonly SandboxRecord[]): Promise<Candidate[]> {
+    const { machines } = this.#core;
+    const served = running.flatMap((sandbox) => {
+      const live = machines.find(sandbox.id);
+      return live === undefined || live.isLost ? [] : [{ sandbox, live }];
+    });
+    return await Promise.all(
+      served.map(async ({ sandbox, live }) => ({
+        sandboxId: sandbox.id,
+        accountId: sandbox.accountId,
+        ...(await live.machine.usage()),
+      })),
+    );
+  }
+
+  async #evict(sandbox: SandboxRecord, { reason }: Victim, shortage: Shortage): Promise<void> {
+    const { log, metrics, machines, deadlines } = this.#core;
+    log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, shortage, reason }, 'sandbox_evicted');
+    metrics.sandboxEvicted(shortage);
+    const eviction = { sandbox, reason };
+    if (await this.#record(eviction)) return;
+    // The database cannot write, perhaps because the disk is full: first the machine has to go.
+    this.#unrecorded.set(sandbox.id, eviction);
+    await withDeadline('the end of the machine', deadlines.teardownMs, machines.destroy(sandbox.id)).catch(() => {});
+    await this.#record(eviction);
+  }
+
+  /** Stores why the sandbox ended and tears it down. False if the database does not take it. */
+  async #record({ sandbox, reason }: Eviction): Promise<boolean> {
+    const { log, deadlines } = this.#core;
+    try {
+      const { sandbox: ended } = await advance(this.#core, sandbox, { kind: 'evicted', reason });
+      this.#unrecorded.delete(sandbox.id);
+      await withDeadline('the teardown', deadlines.teardownMs, teardown(this.#core, ended)).catch(() => {});
+      return true;
+    } catch (err) {
+      log.error({ sandbox_id: sandbox.id, account_id: sandbox.accountId, err }, 'eviction_recording_failed');
+      return false;
+    }
+  }
+}

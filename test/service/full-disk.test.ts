@@ -1,0 +1,153 @@
+import { existsSync, statfsSync } from 'node:fs';
+import { readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runProgram } from '#server/machines/host/run-program.ts';
+import { maxLayerBytes } from '#server/machines/qemu/restore.ts';
+import { call, createSandbox, deleteSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
+import { machinePids } from '../support/machine-processes.ts';
+import { unlimitedRates } from '../support/service-settings.ts';
+import { mountSmallFileSystem, type SmallFileSystem } from '../support/small-file-system.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+const mib = 1024 ** 2;
+const reserveMib = 400;
+
+let fileSystem: SmallFileSystem;
+let service: TestService;
+let innocent: SandboxBody;
+beforeAll(async () => {
+  fileSystem = await mountSmallFileSystem(1_600);
+  service = await startTestService({
+    ...unlimitedRates,
+    MAYFLY_DATA_DIR: fileSystem.path,
+    MAYFLY_DISK_RESERVE_MB: String(reserveMib),
+    MAYFLY_DISK_OVERCOMMIT: '1000',
+    MAYFLY_LOG_LEVEL: 'error',
+  });
+  innocent = await createSandbox(service);
+});
+afterAll(async () => {
+  await service?.stop();
+  await fileSystem?.[Symbol.asyncDispose]();
+});
+
+const freeMib = () => {
+  const { bavail, bsize } = statfsSync(fileSystem.path);
+  return (bavail * bsize) / mib;
+};
+const readSandbox = async (id: string) =>
+  (await (await call(service, 'GET', `/sandboxes/${id}`)).json()) as SandboxBody;
+/** Creates are admitted again once the space is free. */
+async function createAgain(): Promise<void> {
+  const attempt = async () => {
+    const response = await create();
+    return { status: response.status, sandbox: (await response.json()) as SandboxBody };
+  };
+  let created = await attempt();
+  await expect
+    .poll(async () => {
+      if (created.status !== 201) created = await attempt();
+      return created.status;
+    })
+    .toBe(201);
+  const { id } = created.sandbox;
+  expect(await output(service, id, 'echo ready')).toBe('ready');
+  await deleteSandbox(service, id);
+}
+
+const create = () => call(service, 'POST', '/sandboxes');
+
+/** Runs commands in the innocent sandbox until told to stop. Every one of them writes to the database twice. */
+function keepWorking() {
+  const stop = new AbortController();
+  let commands = 0;
+  let leastFreeMib = freeMib();
+  // Failures are reported by finish().
+  const done = (async () => {
+    while (!stop.signal.aborted) {
+      expect((await exec(service, innocent.id, 'true')).exit_code).toBe(0);
+      commands += 1;
+      leastFreeMib = Math.min(leastFreeMib, freeMib());
+    }
+  })();
+  done.catch(() => {});
+  return {
+    finish: async () => {
+      stop.abort();
+      await done;
+      return { commands, leastFreeMib: Math.round(leastFreeMib) };
+    },
+  };
+}
+
+it('creates are refused before the reserve is touched; then the sandbox that wrote most ends with a reason, and nobody else notices', async () => {
+  await expect.poll(() => existsSync(join(fileSystem.path, 'ballast'))).toBe(true);
+  const hostile = await createSandbox(service);
+  const work = keepWorking();
+  // Up to one and a half times the reserve creates are admitted, up to one and a quarter sandboxes stay.
+  const fillMib = Math.round(freeMib() - 1.4 * reserveMib);
+  await output(service, hostile.id, `dd if=/dev/zero of=/workspace/fill bs=1M count=${fillMib} conv=fsync status=none`);
+  const refused = await create();
+  expect([refused.status, ((await refused.json()) as { error: { type: string } }).error.type]).toEqual([
+    503,
+    'capacity_unavailable',
+  ]);
+  expect((await readSandbox(hostile.id)).status).toBe('running');
+  const filling = call(service, 'POST', `/sandboxes/${hostile.id}/exec`, {
+    command: 'dd if=/dev/zero of=/workspace/more bs=1M status=none',
+    timeout_ms: 300_000,
+  });
+  await expect.poll(async () => (await readSandbox(hostile.id)).status).toBe('failed');
+  expect((await readSandbox(hostile.id)).status_reason).toMatch(
+    /^evicted: the host was running out of disk space, and this sandbox had written the most \([\d.,]+ [MG]iB\)$/,
+  );
+  expect((await filling).status).toBe(502);
+  const { commands, leastFreeMib } = await work.finish();
+  console.log(
+    `a guest filled the disk: reserve ${reserveMib} MiB, least free ${leastFreeMib} MiB, ${commands} commands of the innocent sandbox succeeded meanwhile`,
+  );
+  expect(leastFreeMib).toBeGreaterThan(0);
+  expect((await readSandbox(innocent.id)).status).toBe('running');
+  await createAgain();
+});
+
+it('on a disk that another program filled to the last byte the database still writes', async () => {
+  const filler = join(fileSystem.path, 'filler');
+  const ballast = join(fileSystem.path, 'ballast');
+  await expect.poll(() => existsSync(ballast)).toBe(true);
+  await runProgram('dd', ['if=/dev/zero', `of=${filler}`, 'bs=1M', 'status=none'], { deadlineMs: 120_000 }).catch(
+    () => {},
+  );
+  const freeWhenFullMib = freeMib();
+  await expect.poll(() => existsSync(ballast)).toBe(false);
+  const work = keepWorking();
+  await wait(2_000);
+  expect((await create()).status).toBe(503);
+  const { commands } = await work.finish();
+  expect(commands).toBeGreaterThan(0);
+  expect((await readSandbox(innocent.id)).status).toBe('running');
+  console.log(`a full disk (${freeWhenFullMib.toFixed(1)} MiB free): ballast released, ${commands} commands stored`);
+  await rm(filler);
+  await expect.poll(() => existsSync(ballast)).toBe(true);
+  await createAgain();
+});
+
+it('no machine can make its disk layer larger than its limit: the guest sees an I/O error, and the machine lives on', async () => {
+  const pidOf = async (id: string) => (await machinePids(fileSystem.path)).get(id) ?? 0;
+  const limits = await readFile(`/proc/${await pidOf(innocent.id)}/limits`, 'utf8');
+  expect(Number(/^Max file size +(\d+) +(\d+) /m.exec(limits)?.[2])).toBe(maxLayerBytes(40));
+
+  const hostile = await createSandbox(service);
+  const layer = await stat(join(fileSystem.path, 'machines', hostile.id, 'disk.qcow2'));
+  const maxBytes = layer.size + 64 * mib;
+  await runProgram('prlimit', ['--pid', String(await pidOf(hostile.id)), `--fsize=${maxBytes}`]);
+  const dd = 'dd if=/dev/zero of=/workspace/fill bs=1M count=200 conv=fsync';
+  const written = await exec(service, hostile.id, dd, { timeout_ms: 300_000 });
+  expect([written.exit_code, written.stderr]).toEqual([1, expect.stringContaining('Input/output error')]);
+  expect((await stat(join(fileSystem.path, 'machines', hostile.id, 'disk.qcow2'))).size).toBeLessThanOrEqual(maxBytes);
+  expect((await exec(service, hostile.id, 'true')).exit_code).toBe(0);
+  expect((await readSandbox(hostile.id)).status).toBe('running');
+  await deleteSandbox(service, hostile.id);
+});
