@@ -2,6 +2,7 @@ import { deletedSandboxSchema, sandboxListSchema, sandboxSchema } from '@mayfly/
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import { runCommand } from '../../core/executions/run.ts';
+import { reconcile } from '../../core/recovery/reconcile.ts';
 import { deleteSandbox, expireSandboxes } from '../../core/sandboxes/end.ts';
 import { getSandbox } from '../../core/sandboxes/read.ts';
 
@@ -218,6 +219,29 @@ test('an expired sandbox is deleted with its machine', async () => {
   await expireSandboxes(service.core);
   expect(await get(body.id)).toMatchObject({ status: 'deleted', status_reason: 'expired' });
   expect(service.driver.newest.destroyed).toBe(true);
+});
+
+test('a teardown that is stuck delays neither other expiries nor the next sweep', async () => {
+  await using stuck = await stubService({ teardownMs: 50 });
+  const expiring = async () => {
+    const { body } = await stuck.call('POST', '/v1/sandboxes', { timeout_minutes: 1 });
+    return { id: body.id, machine: stuck.driver.newest };
+  };
+  const statusOf = async (id: string) => (await stuck.call('GET', `/v1/sandboxes/${id}`)).body.status;
+  const [one, two, later] = [await expiring(), await expiring(), await expiring()];
+  await stuck.call('POST', `/v1/sandboxes/${later.id}/extend`, { additional_minutes: 1 });
+  const released = Promise.withResolvers<void>();
+  one.machine.beforeDestroyed = () => released.promise;
+  stuck.clock.advanceMs(60_000);
+  await expireSandboxes(stuck.core);
+  expect([await statusOf(one.id), await statusOf(two.id)]).toEqual(['deleting', 'deleted']);
+  await reconcile(stuck.core);
+  stuck.clock.advanceMs(60_000);
+  await expireSandboxes(stuck.core);
+  expect(await statusOf(later.id)).toBe('deleted');
+  released.resolve();
+  await stuck.core.background.idle();
+  expect(await statusOf(one.id)).toBe('deleted');
 });
 
 test('a machine that dies makes its sandbox failed, with the reason', async () => {
