@@ -80,6 +80,20 @@ describe('a command', () => {
     expect(result.stdout).toHaveLength(mib);
   });
 
+  it('keeps its whole MiB per stream while 63 others hold theirs', async () => {
+    // All of them wait until the last one has written, so that the agent holds 128 MiB at once.
+    const write = `head -c ${mib} /dev/zero | tr '\\0' x | tee /dev/stderr; mkdir -p held; touch held/$$`;
+    const commands = Array.from({ length: 64 }, () =>
+      run(`${write}; until [ -e held/all ]; do sleep 0.5; done`, { timeout_ms: 600_000 }),
+    );
+    const all = 'until [ $(ls held 2>/dev/null | wc -l) = 64 ]; do sleep 0.5; done; touch held/all';
+    expect(await run(all, { timeout_ms: 600_000 })).toMatchObject({ exit_code: 0 });
+    const results = await Promise.all(commands);
+    const lengths = results.map(({ stdout, stderr, truncated }) => [stdout.length, stderr.length, truncated]);
+    console.log(`${results.length} commands, truncated: ${results.filter(({ truncated }) => truncated).length}`);
+    expect(lengths).toEqual(Array.from({ length: 64 }, () => [mib, mib, false]));
+  });
+
   it('killed by a signal exits with 128 + signal', async () => {
     expect(await run('kill -9 $$')).toMatchObject({ status: 'completed', exit_code: 137 });
     expect(await run('kill -TERM $$')).toMatchObject({ status: 'completed', exit_code: 143 });
