@@ -81,13 +81,13 @@ describe('a command', () => {
   });
 
   it('keeps its whole MiB per stream while 63 others hold theirs', async () => {
-    // All of them wait until the last one has written, so that the agent holds 128 MiB at once.
-    const write = `head -c ${mib} /dev/zero | tr '\\0' x | tee /dev/stderr; mkdir -p held; touch held/$$`;
-    const commands = Array.from({ length: 64 }, () =>
-      run(`${write}; until [ -e held/all ]; do sleep 0.5; done`, { timeout_ms: 600_000 }),
-    );
-    const all = 'until [ $(ls held 2>/dev/null | wc -l) = 64 ]; do sleep 0.5; done; touch held/all';
-    expect(await run(all, { timeout_ms: 600_000 })).toMatchObject({ exit_code: 0 });
+    // All of them wait at the gate until the last one has written, so that the agent holds 128 MiB at once.
+    expect(await run('mkdir held && mkfifo gate')).toMatchObject({ exit_code: 0 });
+    const write = `head -c ${mib} /dev/zero | tr '\\0' x`;
+    const command = `${write}; ${write} >&2; touch held/$$; : < gate`;
+    const commands = Array.from({ length: 64 }, () => run(command, { timeout_ms: 600_000 }));
+    const open = 'until [ $(ls held | wc -l) = 64 ]; do sleep 1; done; exec 3<>gate; sleep 600 &';
+    expect(await run(open, { timeout_ms: 600_000 })).toMatchObject({ exit_code: 0 });
     const results = await Promise.all(commands);
     const lengths = results.map(({ stdout, stderr, truncated }) => [stdout.length, stderr.length, truncated]);
     console.log(`${results.length} commands, truncated: ${results.filter(({ truncated }) => truncated).length}`);

@@ -69,8 +69,7 @@ describe('errors before any handler have the Error shape', () => {
   it.each(['/sandboxes/%', '/sandboxes/%zz', '/sandboxes/%ff%fe', '/sandboxes/sbx_x/files?path=%'])(
     'a URL that cannot be decoded: %s',
     async (path) => {
-      const { status } = await target.api.get(path);
-      expect([400, 404]).toContain(status);
+      expectError(await target.api.get(path), 400, 'request_error');
     },
   );
 

@@ -53,6 +53,12 @@ export async function answerRefusedUrl(
   }
   if (request.counted !== undefined) reply.headers(windowHeaders(request.counted.current()));
   sendError(core, shown, request, reply);
+  logRefusal(core, { request_id: request.id, account_id: request.account?.id }, apiErrorOf(shown));
+}
+
+/** Writes the log line of a request that no hook sees, so that the id in its response can be found. */
+function logRefusal({ log }: Pick<Core, 'log'>, ids: object, { status, type }: ApiError): void {
+  log.info({ ...ids, status, error_type: type }, 'request_refused');
 }
 
 /** The error that a caller sees for anything thrown. */
@@ -99,7 +105,7 @@ const malformedAnswer = [400, 'The request is not valid HTTP/1.1.'] as const;
 
 /** Answers a request that never reached a handler: malformed HTTP, headers too large, or a request that did not arrive in time. */
 export function answerClientError(
-  core: Pick<Core, 'windows' | 'metrics'>,
+  core: Pick<Core, 'windows' | 'metrics' | 'log'>,
   error: NodeJS.ErrnoException,
   socket: Socket,
 ): void {
@@ -114,6 +120,7 @@ export function answerClientError(
     : new ApiError('request_error', message, { status });
   core.metrics.errorAnswered(shown.type);
   const requestId = newRequestId();
+  logRefusal(core, { request_id: requestId }, shown);
   const window = counted.current();
   const body = JSON.stringify(bodyOf(shown, requestId));
   const headers = {

@@ -92,6 +92,15 @@ describe('create', () => {
     expect(service.driver.machines).toHaveLength(1);
   });
 
+  test('the key of a sandbox that failed after it was running still returns that sandbox', async () => {
+    const { body } = await create({}, { 'idempotency-key': 'k' });
+    service.driver.newest.die('killed by SIGKILL');
+    await service.core.background.idle();
+    const again = await create({}, { 'idempotency-key': 'k' });
+    expect([again.status, again.body.id, again.body.status]).toEqual([200, body.id, 'failed']);
+    expect(service.driver.machines).toHaveLength(1);
+  });
+
   test('two simultaneous creates with one Idempotency-Key: one creates, both return the sandbox', async () => {
     const both = await Promise.all([1, 2].map(() => create({}, { 'idempotency-key': 'k' })));
     expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 201]));
@@ -125,6 +134,22 @@ describe('list', () => {
     }
     const newestFirst = created.map(({ body }) => body).toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
     expect(seen).toEqual(newestFirst.map(({ id }) => id));
+  });
+
+  test('a cursor may be a time at which nothing was created', async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count++) {
+      ids.unshift((await create()).body.id);
+      service.clock.advanceMs(1_000);
+    }
+    const after = async (ms: number) => {
+      const cursor = new Date(service.clock.nowMs() - ms).toISOString();
+      return (await service.call('GET', `/v1/sandboxes?starting_after=${cursor}`)).body.data.map(({ id }) => id);
+    };
+    expect(await after(-86_400_000)).toEqual(ids);
+    expect(await after(1_500)).toEqual(ids.slice(1));
+    expect(await after(2_001)).toEqual(ids.slice(2));
+    expect(await after(3_001)).toEqual([]);
   });
 
   test('omits deleted sandboxes by default', async () => {
@@ -163,8 +188,17 @@ describe('delete', () => {
     expect([deleting.status, deleting.body.status]).toEqual([202, 'deleting']);
     sandboxSchema.parse(deleting.body);
     expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(202);
-    const exec = await service.call('POST', `/v1/sandboxes/${body.id}/exec`, { command: 'ls' });
-    expect([exec.status, exec.body.error.message]).toEqual([409, expect.stringContaining('deleting')]);
+    for (const [method, path, sent] of [
+      ['POST', 'exec', { command: 'ls' }],
+      ['PUT', 'files', { path: 'a', content: 'a' }],
+      ['GET', 'files'],
+      ['DELETE', 'files?path=a'],
+      ['POST', 'extend'],
+    ] as const) {
+      const refused = await service.call(method, `/v1/sandboxes/${body.id}/${path}`, sent);
+      expect([refused.status, refused.body.error.type]).toEqual([409, 'sandbox_not_running']);
+      expect(refused.body.error.message).toContain('deleting');
+    }
     gone.resolve();
     await vi.waitFor(async () => expect((await get(body.id)).status).toBe('deleted'), { timeout: 30_000 });
   });
