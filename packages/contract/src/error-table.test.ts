@@ -1,5 +1,31 @@
 import { expect, test } from 'vitest';
-import { errorTable, errorTypes } from './error-table.ts';
+import { errorTable, errorTypes, type RetryCategory } from './error-table.ts';
+
+test('every error type has the retry category of the specification', () => {
+  const typesIn = (retry: RetryCategory) => errorTypes.filter((type) => errorTable[type].retry === retry);
+  expect(typesIn('after_freeing')).toEqual(['insufficient_credits', 'quota_exceeded']);
+  expect(typesIn('with_backoff')).toEqual([
+    'rate_limit_exceeded',
+    'execution_failed',
+    'provisioning_failed',
+    'capacity_unavailable',
+    'internal_error',
+  ]);
+  // 400, 401, 403, 404 and 409; the specification names no category for 413, and the same request would fail again.
+  expect(typesIn('never')).toEqual([
+    'invalid_request',
+    'unauthorized',
+    'invalid_api_key',
+    'account_suspended',
+    'not_found',
+    'sandbox_not_running',
+    'write_failed',
+    'read_failed',
+    'list_failed',
+    'file_too_large',
+    'request_error',
+  ]);
+});
 
 test('lists exactly the error types and statuses of the specification', () => {
   expect(Object.fromEntries(errorTypes.map((type) => [type, errorTable[type].statuses[0]]))).toEqual({

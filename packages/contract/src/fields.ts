@@ -90,6 +90,45 @@ export function parameterOr<Field extends z.ZodType, const Default>(field: Field
     .meta({ default: defaultValue });
 }
 
+/**
+ * Text of the caller inside a message: quoted, on one line, shortened, and without a `;`, which separates the rules of a message. The
+ * result is a JSON string.
+ */
+export function quoteForMessage(text: string, maxLength = 80): string {
+  const shown = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  return JSON.stringify(shown.toWellFormed()).replaceAll(';', '\\u003b');
+}
+
+/**
+ * Fields that are reserved for features that do not exist yet. They are refused, because a caller who sends one relies on it; other
+ * unknown fields are ignored. Null means absent, and so does false, which asks for nothing.
+ */
+export function reservedFields<const Name extends string>(...names: readonly Name[]) {
+  const fields = names.map((name) => {
+    const error = `${name} is not supported by this version of the service`;
+    return [
+      name,
+      z
+        .union([z.null(), z.literal(false)], { error })
+        .optional()
+        .meta({ published: false }),
+    ] as const;
+  });
+  return Object.fromEntries(fields) as Record<Name, (typeof fields)[number][1]>;
+}
+
+/** A query string with reserved parameters. One with a key in brackets, such as `metadata[env]`, is read by the name before them. */
+export function queryWithReserved<Shape extends z.ZodRawShape, const Name extends string>(
+  shape: Shape,
+  ...names: readonly Name[]
+) {
+  const byName = (query: unknown): unknown => {
+    if (typeof query !== 'object' || query === null) return query;
+    return Object.fromEntries(Object.entries(query).map(([name, value]) => [name.replace(/\[.*$/s, ''), value]));
+  };
+  return z.preprocess(byName, z.object({ ...shape, ...reservedFields(...names) }));
+}
+
 /** A JSON object as the body. A missing body and null are read as `{}`. */
 export function optionalBody<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess((body) => body ?? {}, z.object(shape, { error: 'the body must be a JSON object' }));

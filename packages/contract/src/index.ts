@@ -8,7 +8,7 @@ export {
   errorTypes,
   type RetryCategory,
 } from './error-table.ts';
-export { requestIdPattern, withoutNulPattern } from './fields.ts';
+export { quoteForMessage, requestIdPattern, withoutNulPattern } from './fields.ts';
 export {
   type AccountLimits,
   accountLimitNames,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Account, Sandbox } from '@mayfly/contract';
+import type { Account, Execution, Sandbox } from '@mayfly/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { type Api, expectError, expectStatus } from '../../support/conformance/api.ts';
 import { useTarget } from '../../support/conformance/target.ts';
@@ -78,6 +78,27 @@ describe('402 insufficient_credits', () => {
     const enough = await target.newAccount(context, { creditMicroUsd: fiveMinutes });
     const { id } = await enough.create({ size: 'large' });
     await enough.delete(`/sandboxes/${id}`);
+  });
+
+  it('after credit is added, the same create and command succeed', async (context) => {
+    const { core } = target.localService(context);
+    const api = await target.newAccount(context);
+    const { id: accountId } = expectStatus(await api.get<Account>('/account'), 200);
+    const { id } = await api.create();
+    const createAgain = () => api.post<Sandbox>('/sandboxes', {}, { headers: { 'idempotency-key': 'after-credit' } });
+    const exec = () => api.post<Execution>(`/sandboxes/${id}/exec`, { command: 'echo paid' });
+    await removeCredit(api, core);
+    await vi.waitFor(async () => expect(await balance(api)).toBeLessThanOrEqual(0), {
+      timeout: 120_000,
+      interval: 500,
+    });
+    expectError(await createAgain(), 402, 'insufficient_credits');
+    expectError(await exec(), 402, 'insufficient_credits');
+    const credit = { id: randomUUID(), accountId, createdAtMs: Date.now(), note: '' };
+    await core.store.ledger.addCredit({ ...credit, amountMicroUsd: 1_000_000 });
+    expect(expectStatus(await exec(), 200).stdout).toBe('paid\n');
+    const next = expectStatus(await createAgain(), 201);
+    await Promise.all([id, next.id].map((one) => api.delete(`/sandboxes/${one}`)));
   });
 
   it('exec: balance has reached zero; the sandbox keeps running and can be read and deleted', async (context) => {

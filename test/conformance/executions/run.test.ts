@@ -61,6 +61,11 @@ describe('POST /sandboxes/{id}/exec', () => {
     expect((await run('declare -p GREETING')).exit_code).not.toBe(0);
   });
 
+  it('any valid variable name works, also __proto__', async () => {
+    const env = JSON.parse('{"__proto__":"one","constructor":"two"}') as object;
+    expect((await run('echo "$__proto__ $constructor"', { env })).stdout).toBe('one two\n');
+  });
+
   it('has an empty standard input', async () => {
     expect((await run('wc -c; read -r line || echo end')).stdout).toBe('0\nend\n');
   });
@@ -131,6 +136,19 @@ describe('POST /sandboxes/{id}/exec', () => {
     const rules = (await expectInvalid({ command: '', timeout_ms: 1, env: { '1A': 5 }, cwd: 5 })).split(';');
     for (const name of ['command', 'timeout_ms', 'env', 'cwd'])
       expect(rules.some((rule) => rule.includes(name))).toBe(true);
+  });
+
+  it('what the caller sent cannot forge the ";" between rules', async () => {
+    const name = 'A; command must be shorter';
+    expect((await expectInvalid({ command: 'true', env: { [name]: 'x' } })).split(';')).toHaveLength(1);
+    expect((await expectInvalid({ command: 'true', cwd: `/${name}` })).split(';')).toHaveLength(1);
+  });
+
+  it('stream and background are not silently ignored: 400 until they exist', async () => {
+    for (const field of ['stream', 'background']) {
+      expect(await expectInvalid({ command: 'touch /tmp/ran', [field]: true })).toContain(field);
+    }
+    expect((await run('ls /tmp/ran')).exit_code).not.toBe(0);
   });
 
   it('404 for a sandbox that does not exist; validation comes first', async () => {

@@ -26,7 +26,7 @@ describe.concurrent('timeouts and expiry', () => {
     expect(execution.duration_ms).toBeLessThan(300_000);
   });
 
-  it('the sweeper runs every minute and destroys sandboxes past expires_at', async () => {
+  it('a sandbox past expires_at is destroyed by the sweeper; its command answers 502, later requests 404', async () => {
     const { api } = target;
     const { id, expires_at } = await api.create({ timeout_minutes: 1 });
     const running = api.post(

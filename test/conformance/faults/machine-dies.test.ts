@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Execution, Sandbox, SandboxList } from '@mayfly/contract';
 import { describe, expect, it, type TestContext, vi } from 'vitest';
 import { type Api, expectError, expectStatus } from '../../support/conformance/api.ts';
@@ -70,6 +71,18 @@ describe('a machine that dies', () => {
     expectError(await api.post(`/sandboxes/${id}/exec`, { command: 'true' }), 404, 'not_found');
   });
 
+  it('keeps its Idempotency-Key: a replay answers 200 with the original sandbox, failed, and creates nothing', async (context) => {
+    const api = await target.newAccount(context);
+    const replayed = { headers: { 'idempotency-key': 'of-a-machine-that-dies' } };
+    const { id } = await api.create({}, replayed);
+    await kill(context, id);
+    const failed = await waitUntilFailed(api, id);
+    expect(expectStatus(await api.post<Sandbox>('/sandboxes', {}, replayed), 200)).toEqual(failed);
+    const { data } = expectStatus(await api.get<SandboxList>('/sandboxes?include_deleted=true'), 200);
+    expect(data.map((sandbox) => sandbox.id)).toEqual([id]);
+    await api.delete(`/sandboxes/${id}`);
+  });
+
   it('does not count toward the concurrency limit and is billed only until it died', async (context) => {
     const { core } = target.localService(context);
     const api = await target.newAccount(context);
@@ -83,6 +96,8 @@ describe('a machine that dies', () => {
     const balance = async () => expectStatus(await api.get<{ balance_usd: number }>('/account'), 200).balance_usd;
     const billed = await balance();
     expect(billed).toBeLessThan(account.balance_usd);
+    await sleep(2_000);
+    expect(await balance()).toBe(billed);
     const next = await api.create();
     await api.delete(`/sandboxes/${next.id}`);
     await api.delete(`/sandboxes/${id}`);

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Account, Sandbox, SandboxList, Usage } from '@mayfly/contract';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { heldResources } from '../../support/chaos/held-resources.ts';
 import { type Api, type ApiResponse, expectError, expectStatus } from '../../support/conformance/api.ts';
 import { useTarget } from '../../support/conformance/target.ts';
 
 const target = useTarget({ settings: { MAYFLY_POOL: 'small=0', MAYFLY_LOG_LEVEL: 'fatal' } });
+/** What a machine holds of the host. */
+const nothingHeld = { processes: [], folders: [], cgroups: [] };
 const polling = { timeout: 120_000, interval: 500 };
 afterEach(() => vi.restoreAllMocks());
 
@@ -43,11 +46,15 @@ describe('a machine that fails to boot', () => {
     const before = expectStatus(await api.get<Account>('/account'), 200).balance_usd;
     blockLaunch(service.driver).fail();
     expectError(await create(api, key), 503, 'provisioning_failed');
-    expect(await service.machineProcesses()).toEqual([]);
+    expect(await heldResources(service.dataDir)).toMatchObject(nothingHeld);
     const { data } = expectStatus(await api.get<SandboxList>('/sandboxes'), 200);
     expect(data).toMatchObject([{ status: 'failed', ready_at: null }]);
     expect(data[0]?.status_reason).toMatch(/^provisioning_failed/);
-    expect(expectStatus(await api.get<Usage>('/usage'), 200)).toMatchObject({ spent_usd: 0, balance_usd: before });
+    expect(expectStatus(await api.get<Usage>('/usage'), 200)).toMatchObject({
+      spent_usd: 0,
+      balance_usd: before,
+      sandboxes_created: 0,
+    });
     const { id } = expectStatus(await create(api, key), 201);
     expect(id).not.toBe(data[0]?.id);
     await api.delete(`/sandboxes/${id}`);
@@ -130,7 +137,7 @@ describe('a sandbox that is provisioning', () => {
     launch.proceed();
     expectError(await creating, 503, 'provisioning_failed');
     await vi.waitFor(async () => expect((await api.sandbox(id)).status).toBe('deleted'), polling);
-    expect(await service.machineProcesses()).toEqual([]);
-    expect(expectStatus(await api.get<Usage>('/usage'), 200).spent_usd).toBe(0);
+    expect(await heldResources(service.dataDir)).toMatchObject(nothingHeld);
+    expect(expectStatus(await api.get<Usage>('/usage'), 200)).toMatchObject({ spent_usd: 0, sandboxes_created: 0 });
   });
 });

@@ -50,8 +50,15 @@ describe('a teardown that does not finish synchronously', () => {
     const balance = async () => expectStatus(await api.get<Account>('/account'), 200).balance_usd;
     const billed = await balance();
     expectStatus(await api.delete(`/sandboxes/${id}`), 202);
-    const exec = await api.post(`/sandboxes/${id}/exec`, { command: 'true' });
-    expect(expectError(exec, 409, 'sandbox_not_running')).toContain('deleting');
+    const refused = [
+      await api.post(`/sandboxes/${id}/exec`, { command: 'true' }),
+      await api.put(`/sandboxes/${id}/files`, { path: 'a', content: 'a' }),
+      await api.get(`/sandboxes/${id}/files`),
+      await api.delete(`/sandboxes/${id}/files?path=a`),
+      await api.post(`/sandboxes/${id}/extend`),
+    ];
+    for (const each of refused) expect(expectError(each, 409, 'sandbox_not_running')).toContain('deleting');
+    expect(expectStatus(await api.get(`/sandboxes/${id}/ports`), 200)).toMatchObject({ data: [] });
     held.resolve();
     const gone = await vi.waitFor(async () => {
       const sandbox = await api.sandbox(id);

@@ -63,8 +63,11 @@ describe('GET /sandboxes/{id}/files: a directory listing', () => {
     }
   });
 
-  it('a missing path gives 404 not_found instead', async () => {
-    expectError(await get('?list=true&path=missing'), 404, 'not_found');
+  it('a missing path, or one below a file, gives 404 not_found instead', async () => {
+    await run('touch plain; ln -sfn plain link-to-file');
+    for (const path of ['missing', 'plain/below', 'plain/below/deeper', 'link-to-file/below']) {
+      expectError(await get(`?list=true&path=${encodeURIComponent(path)}`), 404, 'not_found');
+    }
   });
 
   it('list that is not a boolean: 400 invalid_request', async () => {

@@ -17,6 +17,7 @@ const operations = [
   ['GET', '/sandboxes/sbx_x/files'],
   ['DELETE', '/sandboxes/sbx_x/files'],
   ['POST', '/sandboxes/sbx_x/extend'],
+  ['GET', '/sandboxes/sbx_x/executions'],
   ['GET', '/executions/exec_x'],
   ['GET', '/usage'],
   ['GET', '/account'],

@@ -87,7 +87,7 @@ describe('request bodies over 1 MB: 413 request_error', () => {
     expectError(await extend([Buffer.from(padded(small, generalLimit)), Buffer.from(' ')]), 413, 'request_error');
   });
 
-  it('on every route with a body, before anything else is checked', async () => {
+  it('on every other route with a body, before the sandbox is looked up', async () => {
     const { api } = target;
     const raw = padded('{}', generalLimit + 1);
     for (const path of ['/sandboxes', '/sandboxes/sbx_unknown/exec', '/sandboxes/sbx_unknown/ports']) {

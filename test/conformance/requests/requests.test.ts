@@ -69,10 +69,24 @@ describe('errors before any handler have the Error shape', () => {
   it.each(['/sandboxes/%', '/sandboxes/%zz', '/sandboxes/%ff%fe', '/sandboxes/sbx_x/files?path=%'])(
     'a URL that cannot be decoded: %s',
     async (path) => {
-      const { status } = await target.api.get(path);
-      expect([400, 404]).toContain(status);
+      expectError(await target.api.get(path), 400, 'request_error');
     },
   );
+
+  it('a URL that cannot be decoded needs a key and counts like any other request', async () => {
+    const api = await target.isolatedAccount();
+    expectError(await api.get('/%zz', { authorization: null }), 401, 'unauthorized');
+    const remaining = async (path: string) => {
+      const { headers } = await api.get(path, { paced: false });
+      return [Number(headers['ratelimit-reset']), Number(headers['ratelimit-remaining'])];
+    };
+    await expect
+      .poll(async () => {
+        const [one, two] = [await remaining('/account'), await remaining('/%zz')];
+        return (one[0] ?? 0) >= (two[0] ?? 0) ? (one[1] ?? 0) - (two[1] ?? 0) : 'a new window';
+      })
+      .toBe(1);
+  });
 
   it.each([
     ['headers that are too large', `GET /v1/account HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(100_000)}\r\n\r\n`],

@@ -83,6 +83,12 @@ describe('POST /sandboxes', () => {
     ['timeout_minutes 1.5', { timeout_minutes: 1.5 }, 'timeout_minutes'],
     ['timeout_minutes as a string', { timeout_minutes: '15' }, 'timeout_minutes'],
     ['timeout_minutes beyond the integer range', { timeout_minutes: 1e300 }, 'timeout_minutes'],
+    ['network, which does not exist yet', { network: { egress: 'none' } }, 'network'],
+    ['snapshot_id, which does not exist yet', { snapshot_id: 'snap_1' }, 'snapshot_id'],
+    ['template, which does not exist yet', { template: 'node' }, 'template'],
+    ['metadata, which does not exist yet', { metadata: { team: 'a' } }, 'metadata'],
+    ['env, which does not exist yet', { env: { A: 'x' } }, 'env'],
+    ['idle_pause_minutes, which does not exist yet', { idle_pause_minutes: 5 }, 'idle_pause_minutes'],
     ['an array as the body', [], 'body'],
     ['a string as the body', 'small', 'body'],
   ])('400 invalid_request: %s', async (_what, body, rule) => {

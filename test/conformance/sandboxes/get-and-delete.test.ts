@@ -27,6 +27,7 @@ describe('GET /sandboxes/{id}', () => {
       ['POST', '/extend', {}],
       ['POST', '/ports', { port: 80 }],
       ['GET', '/ports'],
+      ['GET', '/executions'],
       ['DELETE', '/ports/80'],
     ] as const;
     for (const [method, path, body] of attempts) {
@@ -71,6 +72,7 @@ describe('DELETE /sandboxes/{id}', () => {
       await api.delete(`/sandboxes/${id}/files?path=a`),
       await api.post(`/sandboxes/${id}/extend`),
       await api.post(`/sandboxes/${id}/ports`, { port: 80 }),
+      await api.get(`/sandboxes/${id}/ports`),
       await api.delete(`/sandboxes/${id}/ports/80`),
     ];
     for (const response of responses) expectError(response, 404, 'not_found');

@@ -66,7 +66,7 @@ describe('Idempotency-Key', () => {
     }
   });
 
-  it('a failed create does not use up the key', async () => {
+  it('a create that is refused as invalid does not use up the key', async () => {
     const { api } = target;
     const key = randomUUID();
     expectError(await create(api, key, { size: 'huge' }), 400, 'invalid_request');

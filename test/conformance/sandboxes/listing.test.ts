@@ -88,6 +88,17 @@ describe('GET /sandboxes', () => {
     expect(own(page)).toEqual(newestFirst(2));
   });
 
+  it('a cursor may be any time, also one at which nothing was created', async () => {
+    const after = async (ms: number) =>
+      own(await list(api, `?starting_after=${encodeURIComponent(new Date(ms).toISOString())}`));
+    const times = created.slice(0, 3).map(({ created_at }) => Date.parse(created_at));
+    const [first = 0, second = 0, third = 0] = times;
+    expect(await after(second + 1)).toEqual(newestFirst(2));
+    expect(await after(second - 1)).toEqual(newestFirst(1));
+    expect(await after(first - 1)).toEqual([]);
+    expect(await after(third + 86_400_000)).toEqual(newestFirst(3));
+  });
+
   it('limit accepts 1 and 100', async () => {
     expect((await list(api, '?limit=1')).data).toHaveLength(1);
     expect(own(await list(api, '?limit=100'))).toHaveLength(3);

@@ -59,9 +59,14 @@ describe('concurrent sandboxes (provisioning + running): 20', () => {
   });
 
   it('is counted per account', async (context) => {
-    const other = await target.account(context, 'second');
-    const { id, status } = await other.create();
-    expect(status).toBe('running');
-    await other.delete(`/sandboxes/${id}`);
+    const { core } = target.localService(context);
+    const [full, other] = [await target.newAccount(context), await target.newAccount(context)];
+    const { id: accountId } = expectStatus(await full.get<Account>('/account'), 200);
+    await core.store.accounts.setLimits(accountId, { concurrentSandboxes: 1 });
+    const mine = await full.create();
+    expectError(await full.post('/sandboxes'), 429, 'quota_exceeded');
+    const theirs = await other.create();
+    expectError(await full.post('/sandboxes'), 429, 'quota_exceeded');
+    await Promise.all([full.delete(`/sandboxes/${mine.id}`), other.delete(`/sandboxes/${theirs.id}`)]);
   });
 });

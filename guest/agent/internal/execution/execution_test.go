@@ -349,9 +349,46 @@ func TestFiftyConcurrentCommands(t *testing.T) {
 	}
 }
 
-func TestFullBudgetOnlyTruncates(t *testing.T) {
+func TestOutputBeyondTheBudgetGoesToDisk(t *testing.T) {
+	g := newGuest(t)
+	g.table.Budget = NewBudget(100_000)
+	const each = 1 << 20
+	command := fmt.Sprintf("seq -w 1000000 | head -c %d; seq -w 2000000 2>&1 | head -c %d >&2; echo over >&2", each, each)
+	for range 3 { // none is acknowledged, so the first one takes all the memory
+		o := g.run(command)
+		if len(o.stdout) != each || len(o.stderr) != each || o.StderrBytes != each+5 || !o.Truncated {
+			t.Fatalf("%d and %d of %d bytes", len(o.stdout), len(o.stderr), o.StderrBytes)
+		}
+		for name, text := range map[string]string{"1": o.stdout, "2": o.stderr} {
+			lines := strings.Split(text, "\n")
+			for i, line := range lines[:len(lines)-1] {
+				if strings.TrimLeft(line, "0") != fmt.Sprint(i+1) {
+					t.Fatalf("line %d of stream %s is %q", i+1, name, line)
+				}
+			}
+		}
+	}
+	if left := g.table.Budget.left.Load(); left != 0 {
+		t.Fatal(left)
+	}
+	for _, e := range g.table.All() {
+		if err := g.table.Acknowledge(e.ID); err != nil {
+			t.Fatal(err)
+		}
+		if e.outputs[0].spilled != nil || e.outputs[1].spilled != nil {
+			t.Fatal("a file is still open")
+		}
+	}
+	if left := g.table.Budget.left.Load(); left != 100_000 {
+		t.Fatalf("the budget lost %d bytes", 100_000-left)
+	}
+}
+
+func TestWithoutMemoryAndDiskOutputIsOnlyTruncated(t *testing.T) {
 	g := newGuest(t)
 	g.table.Budget = NewBudget(1000)
+	spillDir = t.TempDir() + "/missing"
+	t.Cleanup(func() { spillDir = "/var/lib" })
 	o := g.run("head -c 5000 /dev/zero; exit 0")
 	if len(o.stdout) != 1000 || !o.Truncated || o.StdoutBytes != 5000 {
 		t.Fatalf("%d of %d", len(o.stdout), o.StdoutBytes)

@@ -1,15 +1,21 @@
 package execution
 
-import "sync/atomic"
+import (
+	"os"
+	"sync/atomic"
+)
 
 // output is one stream (stdout or stderr) of an execution: the captured beginning and, past the capture limit, a window for
-// followers. Offsets count bytes from the start of the stream. Guarded by the execution's lock.
+// followers. Captured bytes are in memory as long as the budget lasts and then in a file. Offsets count bytes from the start of the
+// stream. Guarded by the execution's lock.
 type output struct {
 	limit  int64 // maximum of kept
 	budget *Budget
 
-	blocks [][]byte // captured bytes; all blocks but the last are full
-	kept   int64    // number of captured bytes
+	blocks   [][]byte // captured bytes in memory; all blocks but the last are full
+	inMemory int64    // number of bytes in blocks
+	spilled  *os.File // captured bytes after those in memory; nil if there are none
+	kept     int64    // number of captured bytes
 
 	window []byte // bytes past the capture limit that a follower still needs
 	from   int64  // offset of window
@@ -19,15 +25,18 @@ type output struct {
 
 const blockLen = 32 << 10
 
-// add appends p. Bytes within the limits are captured; the rest goes to the window if there are followers and is dropped otherwise.
+// spillDir is where files for captured bytes are created. They have no name once they are open.
+var spillDir = "/var/lib"
+
+// add appends p. Bytes within the limit are captured; the rest goes to the window if there are followers and is dropped otherwise.
 func (o *output) add(p []byte, followed bool) {
 	o.total += int64(len(p))
 	if room := o.limit - o.kept; room > 0 {
-		n := o.budget.take(min(room, int64(len(p))))
-		if n < min(room, int64(len(p))) {
-			o.limit = o.kept + n
+		wanted := p[:min(room, int64(len(p)))]
+		n := o.capture(wanted)
+		if n < len(wanted) {
+			o.limit = o.kept // neither memory nor disk is left: what follows would leave a gap
 		}
-		o.keep(p[:n])
 		p = p[n:]
 	}
 	if len(p) == 0 {
@@ -43,8 +52,36 @@ func (o *output) add(p []byte, followed bool) {
 	o.window = append(o.window, p...)
 }
 
+// capture keeps as much of p as memory and disk allow, and returns how much that is.
+func (o *output) capture(p []byte) (n int) {
+	if o.spilled == nil {
+		n = int(o.budget.take(int64(len(p))))
+		o.keep(p[:n])
+	}
+	if n < len(p) {
+		n += o.spill(p[n:])
+	}
+	return n
+}
+
+// spill appends p to the file and returns how much could be written.
+func (o *output) spill(p []byte) int {
+	if o.spilled == nil {
+		f, err := os.CreateTemp(spillDir, "output-*")
+		if err != nil {
+			return 0
+		}
+		os.Remove(f.Name())
+		o.spilled = f
+	}
+	n, _ := o.spilled.WriteAt(p, o.kept-o.inMemory)
+	o.kept += int64(n)
+	return n
+}
+
 func (o *output) keep(p []byte) {
 	o.kept += int64(len(p))
+	o.inMemory += int64(len(p))
 	for len(p) > 0 {
 		if n := len(o.blocks); n == 0 || len(o.blocks[n-1]) == blockLen {
 			o.blocks = append(o.blocks, nil)
@@ -58,8 +95,12 @@ func (o *output) keep(p []byte) {
 
 // read copies bytes from offset at into p and returns their number and the offset after them.
 func (o *output) read(at int64, p []byte) (n int, next int64) {
-	if at < o.kept {
+	if at < o.inMemory {
 		n = copy(p, o.blocks[at/blockLen][at%blockLen:])
+		return n, at + int64(n)
+	}
+	if at < o.kept {
+		n, _ = o.spilled.ReadAt(p[:min(int64(len(p)), o.kept-at)], at-o.inMemory)
 		return n, at + int64(n)
 	}
 	at = max(at, o.from)
@@ -81,13 +122,17 @@ func (o *output) trim(at int64) {
 	}
 }
 
-// free drops the captured bytes and returns them to the budget.
+// free drops the captured bytes and returns those in memory to the budget.
 func (o *output) free() {
-	o.budget.give(o.kept)
-	o.blocks, o.window, o.kept = nil, nil, 0
+	o.budget.give(o.inMemory)
+	if o.spilled != nil {
+		o.spilled.Close()
+	}
+	o.blocks, o.window, o.spilled, o.inMemory, o.kept = nil, nil, nil, 0, 0
 }
 
-// Budget limits the memory for captured output of all executions, so that output cannot exhaust the memory of the machine.
+// Budget limits the memory for captured output of all executions, so that output cannot exhaust the memory of the machine. What
+// exceeds it goes to disk.
 type Budget struct{ left atomic.Int64 }
 
 // NewBudget returns a budget of the given number of bytes.

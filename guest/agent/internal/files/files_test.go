@@ -188,6 +188,9 @@ func TestListSortsAndTruncates(t *testing.T) {
 	if err != nil || !truncated || len(first) != 10 || string(first[9].Name) != "009" {
 		t.Fatal(first, truncated, err)
 	}
+	if _, _, err := List(dir+"/000/below", 10); code(err) != "not_found" {
+		t.Fatal(err)
+	}
 	if _, _, err := List(dir+"/000", 10); code(err) != "not_directory" {
 		t.Error(err)
 	}

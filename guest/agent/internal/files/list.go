@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"mayfly/agent/internal/fault"
 	"mayfly/agent/internal/fsuser"
 )
 
@@ -29,6 +31,11 @@ func List(p string, maxEntries int) (entries []Entry, truncated bool, err error)
 
 func list(p string, maxEntries int) ([]Entry, bool, error) {
 	f, err := os.OpenFile(p, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENOTDIR) {
+		if _, missing := os.Stat(p); errors.Is(missing, syscall.ENOTDIR) {
+			return nil, false, fault.New("not_found", "%s is below a file", p)
+		}
+	}
 	if err != nil {
 		return nil, false, err
 	}

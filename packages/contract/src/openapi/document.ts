@@ -42,6 +42,7 @@ export function openApiDocument(options: GuideOptions): OpenApiDocument {
       version: apiVersion,
       summary: 'Disposable sandboxes: every sandbox is a virtual machine of its own.',
       description: markdownOf(guide(options)),
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: `${publicUrl}/v1` }],
     security: [{ apiKey: [] }],

@@ -25,21 +25,16 @@ export function publishOperation(
     summary,
     ...(description !== undefined && { description }),
     parameters: parametersOf(operation, publisher),
-    ...(body !== undefined && { requestBody: requestBodyOf(id, body, publisher) }),
+    ...(body !== undefined && { requestBody: requestBodyOf(body, publisher) }),
     responses: { ...responsesOf(operation, publisher), ...errors.of(operation) },
   };
 }
 
-function requestBodyOf(
-  id: string,
-  body: NonNullable<Operation['body']>,
-  publisher: SchemaPublisher,
-): RequestBodyObject {
-  const name = `${id.charAt(0).toUpperCase()}${id.slice(1)}Request`;
-  publisher.components[name] = publisher.request(body);
+/** The schema is inline: of a component, generators may take a field with a default for one that is always there. */
+function requestBodyOf(body: NonNullable<Operation['body']>, publisher: SchemaPublisher): RequestBodyObject {
   return {
     required: !body.safeParse(undefined).success,
-    content: content({ $ref: `#/components/schemas/${name}` }, publisher),
+    content: content(publisher.request(body), publisher),
   };
 }
 

@@ -34,6 +34,10 @@ export function schemaPublisher(): SchemaPublisher {
 /** Post-processes the JSON Schema of one node. Zod calls it for inner schemas first. */
 function publishNode({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: Draft }): void {
   const { published, default: defaultValue, examples } = z.globalRegistry.get(zodSchema) ?? {};
+  if (published === false) {
+    replace(jsonSchema, { published });
+    return;
+  }
   if (published !== undefined) {
     replace(jsonSchema, { ...(published as Draft), ...annotationsOf(jsonSchema) });
   }
@@ -42,8 +46,16 @@ function publishNode({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; j
   if (examples !== undefined) jsonSchema.examples = examples as never;
   foldNull(jsonSchema);
   dropNoise(jsonSchema);
+  dropUnpublished(jsonSchema);
   const closed = zodSchema._zod.def.type === 'object' && zodSchema._zod.def.catchall === undefined;
   if (closed && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+}
+
+/** Drops properties that the document should not show. */
+function dropUnpublished({ properties }: Draft): void {
+  for (const [name, property] of Object.entries(properties ?? {})) {
+    if (typeof property === 'object' && property.published === false) delete properties?.[name];
+  }
 }
 
 function annotationsOf({ description, examples }: Draft): Draft {

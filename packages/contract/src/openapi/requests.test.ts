@@ -16,8 +16,7 @@ const withBody = operations.filter(({ body }) => body !== undefined);
 
 function publishedBody({ path, method }: Operation) {
   const content = document.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json'];
-  const name = content?.schema.$ref?.split('/').at(-1) ?? '';
-  return { schema: document.components.schemas[name] ?? {}, example: content?.example };
+  return { schema: content?.schema ?? {}, example: content?.example };
 }
 
 /** Values at and around the bounds of a published field, and values of other types. */

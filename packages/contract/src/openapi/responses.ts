@@ -88,7 +88,7 @@ function errorResponse(status: number, types: readonly ErrorType[]): ResponseObj
 }
 
 function errorContent(status: number, types: readonly ErrorType[]): MediaTypeObject {
-  const narrowed = { type: 'object', properties: { type: { enum: types } } };
+  const narrowed = { type: 'object', properties: { type: { enum: types }, message: { type: 'string' } } };
   return {
     schema: { allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { error: narrowed } }] },
     examples: Object.fromEntries(

@@ -100,7 +100,10 @@ export interface PublishedError {
 /** The OpenAPI 3.1 document of this API. */
 export interface OpenApiDocument {
   readonly openapi: string;
-  readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>>;
+  readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>> & {
+    /** Of the software. */
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
   readonly servers: readonly { readonly url: string }[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];

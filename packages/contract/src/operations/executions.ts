@@ -6,6 +6,8 @@ import {
   integerParameter,
   optionalBody,
   parameterOr,
+  quoteForMessage,
+  reservedFields,
   withoutNul,
   withoutNulPattern,
 } from '../fields.ts';
@@ -15,18 +17,18 @@ import { executionParameters, operation, sandboxParameters } from './operation.t
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+// Not a z.record, which drops the valid variable name `__proto__`.
 const environment = z
-  .record(z.string(), z.unknown(), { error: 'env must be an object of strings' })
+  .custom<Record<string, string>>(isPlainObject, { error: 'env must be an object of strings', abort: true })
   .check((context) => {
-    for (const [name, value] of Object.entries(context.value)) {
+    for (const [name, value] of Object.entries<unknown>(context.value)) {
       const fail = (message: string) => context.issues.push({ code: 'custom', input: value, path: [name], message });
-      const shown = name.length > 80 ? `${name.slice(0, 80)}…` : name;
-      if (!variableName.test(name)) fail(`env name ${JSON.stringify(shown)} is not a valid variable name`);
-      if (typeof value !== 'string') fail(`env value of ${JSON.stringify(shown)} must be a string`);
-      else if (value.includes('\0')) fail(`env value of ${JSON.stringify(shown)} must not contain NUL characters`);
+      const shown = quoteForMessage(name);
+      if (!variableName.test(name)) fail(`env name ${shown} is not a valid variable name`);
+      if (typeof value !== 'string') fail(`env value of ${shown} must be a string`);
+      else if (value.includes('\0')) fail(`env value of ${shown} must not contain NUL characters`);
     }
   })
-  .transform((env) => env as Record<string, string>)
   .meta({
     published: {
       type: 'object',
@@ -34,6 +36,10 @@ const environment = z
       additionalProperties: { type: 'string', pattern: withoutNulPattern },
     },
   });
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** POST /sandboxes/{id}/exec */
 export function runCommand(limits: Limits) {
@@ -68,6 +74,7 @@ export function runCommand(limits: Limits) {
       env: fieldOr(environment, {})
         .describe("Environment variables, added to the sandbox's own.")
         .meta({ examples: [{ CI: 'true' }] }),
+      ...reservedFields('stream', 'background'),
     }),
     responses: { 200: executionSchema },
     outcomes: { 200: 'The command finished, with any exit code, or timed out.' },

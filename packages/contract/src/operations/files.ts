@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { booleanParameter, fieldOr, fitsCodePoints, optionalBody, parameterOr, withoutNul } from '../fields.ts';
+import {
+  booleanParameter,
+  fieldOr,
+  fitsCodePoints,
+  optionalBody,
+  parameterOr,
+  queryWithReserved,
+  withoutNul,
+} from '../fields.ts';
 import { formatBytes, type Limits, workspacePath } from '../limits.ts';
 import { deletedFileSchema, directorySchema, fileEncodings, fileSchema, writtenFileSchema } from '../resources/file.ts';
 import { operation, sandboxParameters } from './operation.ts';
@@ -91,13 +99,18 @@ export function readFile(limits: Limits) {
     summary: 'Read a file or list a directory',
     description: `Returns a file of up to ${formatBytes(limits.fileBytes)} with its content, or a directory as a listing sorted by name.`,
     params: sandboxParameters,
-    query: z.object({
-      path: parameterOr(filePath, workspacePath).describe(`A relative path resolves inside \`${workspacePath}\`.`),
-      encoding: encoding
-        .optional()
-        .describe('The encoding of the returned content. The default is `utf8` if the bytes are UTF-8, else `base64`.'),
-      list: parameterOr(booleanParameter('list'), false).describe('If true, the path must be a directory.'),
-    }),
+    query: queryWithReserved(
+      {
+        path: parameterOr(filePath, workspacePath).describe(`A relative path resolves inside \`${workspacePath}\`.`),
+        encoding: encoding
+          .optional()
+          .describe(
+            'The encoding of the returned content. The default is `utf8` if the bytes are UTF-8, else `base64`.',
+          ),
+        list: parameterOr(booleanParameter('list'), false).describe('If true, the path must be a directory.'),
+      },
+      'depth',
+    ),
     responses: { 200: z.union([fileSchema, directorySchema]) },
     outcomes: { 200: 'The file with its content, or the directory listing.' },
     errors: [

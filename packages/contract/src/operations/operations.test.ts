@@ -4,7 +4,7 @@ import { describeFailedRules } from '../error-table.ts';
 import { defaultLimits } from '../limits.ts';
 import { defineOperations } from './all-operations.ts';
 
-const { createSandbox, listSandboxes, runCommand } = defineOperations(defaultLimits);
+const { createSandbox, listSandboxes, readFile, runCommand } = defineOperations(defaultLimits);
 const { body: createSandboxBody, headers: createSandboxHeaders } = createSandbox;
 const { query: listSandboxesQuery } = listSandboxes;
 const { body: runCommandBody } = runCommand;
@@ -45,6 +45,38 @@ describe('create', () => {
     expect(rulesOf(createSandboxHeaders, { 'idempotency-key': 'k'.repeat(255), host: 'x' })).toBe('');
     expect(rulesOf(createSandboxHeaders, { 'idempotency-key': 'k'.repeat(256) })).toContain('Idempotency-Key');
     expect(rulesOf(createSandboxHeaders, { 'idempotency-key': '' })).toContain('Idempotency-Key');
+  });
+});
+
+describe('reserved fields', () => {
+  const notSupported = (name: string) => `${name} is not supported by this version of the service`;
+
+  test.each([
+    { network: { egress: 'none' } },
+    { snapshot_id: 'snap_1' },
+    { template: 'node' },
+    { metadata: {} },
+    { env: { A: 'x' } },
+    { idle_pause_minutes: 5 },
+  ])('create refuses %j', (body) => {
+    expect(rulesOf(createSandboxBody, body)).toBe(notSupported(Object.keys(body)[0] ?? ''));
+  });
+
+  test.each([{ stream: true }, { background: true }, { stream: 'yes' }])('exec refuses %j', (body) => {
+    expect(rulesOf(runCommandBody, { command: 'ls', ...body })).toBe(notSupported(Object.keys(body)[0] ?? ''));
+  });
+
+  test('a query refuses them too', () => {
+    for (const name of ['metadata', 'metadata[env]']) {
+      expect(rulesOf(listSandboxesQuery, { [name]: 'prod' })).toBe(notSupported('metadata'));
+    }
+    expect(rulesOf(readFile.query, { list: 'true', depth: '2' })).toBe(notSupported('depth'));
+  });
+
+  test('null and false ask for nothing, and other unknown fields are ignored', () => {
+    expect(rulesOf(createSandboxBody, { network: null, metadata: null, colour: 'blue' })).toBe('');
+    expect(rulesOf(runCommandBody, { command: 'ls', stream: false, background: null, shell: 'zsh' })).toBe('');
+    expect(rulesOf(listSandboxesQuery, { colour: 'blue', 'labels[env]': 'prod' })).toBe('');
   });
 });
 
@@ -100,6 +132,23 @@ describe('exec', () => {
       ].join('; '),
     );
     expect(rulesOf(runCommandBody, { command: 'ls', env: [] })).toBe('env must be an object of strings');
+  });
+
+  test('`__proto__` is a variable name like any other', () => {
+    const env = JSON.parse('{"__proto__": "x", "A": "y"}') as unknown;
+    const parsed = runCommandBody.parse({ command: 'ls', env });
+    expect(JSON.stringify(parsed.env)).toBe('{"__proto__":"x","A":"y"}');
+    expect(rulesOf(runCommandBody, { command: 'ls', env: JSON.parse('{"__proto__": {"A": "x"}}') })).toBe(
+      'env value of "__proto__" must be a string',
+    );
+  });
+
+  test('a name inside a message cannot forge the separator of rules', () => {
+    const forged = 'A; size must be small';
+    const message = rulesOf(runCommandBody, { command: '', env: { [forged]: 1 } });
+    expect(message.split(';')).toHaveLength(3);
+    expect(message).toContain('env name "A\\u003b size must be small" is not a valid variable name');
+    expect(JSON.parse('"A\\u003b size must be small"')).toBe(forged);
   });
 
   test('NUL is rejected everywhere', () => {

@@ -30,7 +30,7 @@ export const listPorts = operation({
   path: '/sandboxes/{id}/ports',
   tag: 'Ports',
   summary: 'List open previews',
-  description: 'Oldest first. Empty unless the sandbox is running.',
+  description: 'Oldest first. Empty unless the sandbox is running; 404 once it is deleted.',
   params: sandboxParameters,
   responses: { 200: portListSchema },
   outcomes: { 200: 'The open previews.' },

@@ -7,6 +7,8 @@ import {
   integerParameter,
   optionalBody,
   parameterOr,
+  queryWithReserved,
+  reservedFields,
   textField,
 } from '../fields.ts';
 import { fixedLimits, type Limits } from '../limits.ts';
@@ -49,6 +51,7 @@ export function createSandbox(limits: Limits) {
       timeout_minutes: fieldOr(integerField('timeout_minutes', 1, limits.maxTimeoutMinutes), null)
         .describe('The lifetime in minutes. After that the sandbox is destroyed.')
         .meta({ default: limits.defaultTimeoutMinutes }),
+      ...reservedFields('network', 'snapshot_id', 'template', 'metadata', 'env', 'idle_pause_minutes'),
     }),
     responses: { 200: sandboxSchema, 201: sandboxSchema },
     outcomes: {
@@ -78,20 +81,23 @@ export function listSandboxes(limits: Limits) {
     summary: 'List sandboxes',
     description:
       'Newest first. Deleted sandboxes are excluded unless `include_deleted` is true. To get the next page, pass `next_cursor` as `starting_after`.',
-    query: z.object({
-      limit: parameterOr(integerParameter('limit', 1, limits.maxPageSize), limits.defaultPageSize).describe(
-        'The maximum number of sandboxes per page.',
-      ),
-      starting_after: z.iso
-        .datetime({ offset: true, error: 'starting_after must be a date-time' })
-        .transform((text) => Date.parse(text))
-        .pipe(z.number({ error: 'starting_after must be a date-time' }))
-        .optional()
-        .describe('The `next_cursor` of the previous page.'),
-      include_deleted: parameterOr(booleanParameter('include_deleted'), false).describe(
-        'Whether to include deleted sandboxes.',
-      ),
-    }),
+    query: queryWithReserved(
+      {
+        limit: parameterOr(integerParameter('limit', 1, limits.maxPageSize), limits.defaultPageSize).describe(
+          'The maximum number of sandboxes per page.',
+        ),
+        starting_after: z.iso
+          .datetime({ offset: true, error: 'starting_after must be a date-time' })
+          .transform((text) => Date.parse(text))
+          .pipe(z.number({ error: 'starting_after must be a date-time' }))
+          .optional()
+          .describe('The `next_cursor` of the previous page.'),
+        include_deleted: parameterOr(booleanParameter('include_deleted'), false).describe(
+          'Whether to include deleted sandboxes.',
+        ),
+      },
+      'metadata',
+    ),
     responses: { 200: sandboxListSchema },
     outcomes: { 200: 'One page of sandboxes.' },
     errors: ['invalid_request'],

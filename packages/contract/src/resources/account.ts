@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountId } from '../fields.ts';
-import { sizeNames } from './sandbox.ts';
+import type { SizeName } from './sandbox.ts';
 
 export const accountSchema = z
   .object({
@@ -23,7 +23,7 @@ export const accountSchema = z
       })
       .describe('The limits of this account.'),
     pricing_usd_per_hour: z
-      .record(z.enum(sizeNames), z.number())
+      .object({ small: z.number(), medium: z.number(), large: z.number() } satisfies Record<SizeName, z.ZodNumber>)
       .meta({ description: 'The price per hour of each size.', examples: [{ small: 0.05, medium: 0.1, large: 0.2 }] }),
   })
   .meta({ id: 'Account', description: 'The account that the API key belongs to.' });

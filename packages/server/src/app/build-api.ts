@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Core } from '../core/context.ts';
 import type { Readings } from '../core/ports/metrics.ts';
 import { buildHttp } from '../http/app.ts';
-import type { HttpApp, Readiness } from '../http/http-app.ts';
+import type { HttpApp, HttpDeps, Readiness } from '../http/http-app.ts';
 import type { PrometheusMetrics } from '../metrics/prometheus.ts';
 import type { Config } from './config.ts';
 import { apiUrl } from './listen.ts';
@@ -16,10 +16,11 @@ export interface ApiParts {
   readonly previews: Pick<Previews, 'publicPort' | 'root'>;
   readonly log: FastifyBaseLogger;
   readonly readiness: () => Readiness;
+  readonly bodyPace?: HttpDeps['bodyPace'];
 }
 
 /** Builds the HTTP API over the core and the running previews. Does not listen yet. */
-export function buildApi({ config, core, metrics, previews, log, readiness }: ApiParts): HttpApp {
+export function buildApi({ config, core, metrics, previews, log, readiness, bodyPace }: ApiParts): HttpApp {
   const { previewDomain, trustProxy, metricsPublic } = config;
   metrics.watch(readingsOf(core));
   const app: HttpApp = buildHttp({
@@ -33,6 +34,7 @@ export function buildApi({ config, core, metrics, previews, log, readiness }: Ap
     previewRoot: () => previews.root,
     publicUrl: () => apiUrl(app, config),
     readiness,
+    bodyPace,
   });
   return app;
 }

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
+import { resultOf } from '../../test/core/stub-guest.ts';
 import { hashApiKey } from '../core/accounts/api-keys.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;
@@ -92,9 +93,90 @@ describe('source-address window', () => {
     const other = await behind.call('GET', '/v1/account', undefined, { authorization: '' });
     expect(windowOf(other)[1]).toBe(299);
   });
+});
 
-  test('a request with a URL that cannot be decoded is counted', async () => {
-    expect(windowOf(await service.call('GET', '/v1/%zz'))).toEqual([300, 299, 60, '-']);
+describe('a URL that cannot be decoded', () => {
+  test('needs a key and is counted in the window of the account', async () => {
+    const stranger = await service.call('GET', '/v1/%zz', undefined, { authorization: '' });
+    expect([stranger.status, ...windowOf(stranger)]).toEqual([401, 300, 299, 60, '-']);
+    const answer = await service.call('GET', '/v1/%zz');
+    expect([answer.status, answer.body.error.type]).toEqual([400, 'request_error']);
+    expect(windowOf(answer)).toEqual([120, 119, 60, '-']);
+  });
+
+  test('is limited per account', async () => {
+    await service.core.store.accounts.setLimits('acct_test', { requestsPerMinute: 1 });
+    expect((await service.call('GET', '/v1/%zz')).status).toBe(400);
+    expect(windowOf(await service.call('GET', '/v1/%zz'))).toEqual([1, 0, 60, 60]);
+  });
+
+  test('is limited per source address', async () => {
+    await using limited = await stubService({}, { MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '1' });
+    expect((await limited.call('GET', '/%zz')).status).toBe(400);
+    const refused = await limited.call('GET', '/v1/%zz');
+    expect([refused.status, refused.body.error.type, ...windowOf(refused)]).toEqual([
+      429,
+      'rate_limit_exceeded',
+      ...[1, 0, 60, 60],
+    ]);
+  });
+});
+
+describe('a response that is sent in a later window than its request', () => {
+  test('describes the window that is current when it is sent', async () => {
+    const { id } = (await service.call('POST', '/v1/sandboxes')).body;
+    const started = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    service.connector.command = async () => {
+      started.resolve();
+      await finish.promise;
+      return resultOf();
+    };
+    service.clock.advanceMs(50_000);
+    const long = service.call('POST', `/v1/sandboxes/${id}/exec`, { command: 'sleep 30' });
+    await started.promise;
+    service.clock.advanceMs(30_000);
+    expect(windowOf(await service.call('GET', '/v1/account'))).toEqual([120, 119, 40, '-']);
+    finish.resolve();
+    expect(windowOf(await long)).toEqual([120, 119, 40, '-']);
+  });
+});
+
+describe('pages of any origin can read', () => {
+  const fromPage = { origin: 'https://a.example' };
+  const readable = {
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': expect.stringContaining('Retry-After'),
+  };
+
+  test('a 429 of the source-address window', async () => {
+    await using limited = await stubService({}, { MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '1' });
+    await limited.call('GET', '/v1/account');
+    const refused = await limited.call('GET', '/v1/account', undefined, fromPage);
+    expect([refused.status, refused.headers]).toEqual([429, expect.objectContaining(readable)]);
+  });
+
+  test.each([
+    { url: '/v1/%zz', status: 400 },
+    { url: `/v1/sandboxes/${'x'.repeat(20_000)}`, status: 414 },
+  ])('an error before any handler: $status', async ({ url, status }) => {
+    const answer = await service.call('GET', url, undefined, fromPage);
+    expect([answer.status, answer.headers]).toEqual([status, expect.objectContaining(readable)]);
+  });
+
+  test('an error of the HTTP parser, which is counted and limited too', async () => {
+    await using limited = await stubService({}, { MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '1' });
+    const { port } = new URL(await limited.app.listen({ port: 0, host: '127.0.0.1' }));
+    const answers = [];
+    for (const _ of [1, 2]) {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.write(`GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`);
+      answers.push(await text(socket));
+    }
+    expect(answers[0]).toMatch(/^HTTP\/1.1 431 /);
+    expect(answers[1]).toMatch(/^HTTP\/1.1 429 /);
+    expect(answers[1]).toMatch(/\r\nretry-after: \d+\r\n/);
+    for (const answer of answers) expect(answer).toContain('access-control-allow-origin: *\r\n');
   });
 });
 

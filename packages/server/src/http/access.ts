@@ -5,25 +5,31 @@ import { authenticate, keyHashIn } from '../core/accounts/authenticate.ts';
 import type { Core } from '../core/context.ts';
 import { ApiError } from '../core/errors/api-error.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
-import type { WindowUse } from '../core/windows/rate-windows.ts';
+import type { WindowState } from '../core/windows/rate-windows.ts';
 import type { HttpApp } from './http-app.ts';
 
-/**
- * Checks every request below this prefix, in this order: source-address window, CORS preflight (needs no key), Host header,
- * authentication, account window, creation window, and only then whether the path exists.
- */
-export function addAccessControl(app: HttpApp, core: Core): void {
-  const createRoute = `${app.prefix}/sandboxes`;
+/** Admits a request or throws the error to answer it with. */
+export type AdmitRequest = (request: FastifyRequest, isCreate: boolean) => Promise<void>;
+
+/** Checks a request that its source address may send, in this order: Host header, authentication, account window, creation window. */
+export function requestAdmission(core: Core): AdmitRequest {
   const keyHashOf = connectionKeyHashes();
-  app.addHook('onRequest', async (request, reply) => {
-    countSource(core, request);
-    allowAnyOrigin(request, reply);
-    if (isPreflight(request)) return answerPreflight(reply);
+  return async (request, isCreate) => {
     requireHost(request.raw);
     const account = await authenticate(core, keyHashOf(request));
     request.account = account;
-    const isCreate = request.method === 'POST' && request.routeOptions.url === createRoute;
     countAccount(core, account, request, isCreate);
+  };
+}
+
+/** Checks every request below this prefix, and only then whether the path exists. A CORS preflight needs no key. */
+export function addAccessControl(app: HttpApp, core: Core, admit: AdmitRequest): void {
+  const createRoute = `${app.prefix}/sandboxes`;
+  app.addHook('onRequest', async (request, reply) => {
+    allowAnyOrigin(request, reply);
+    countSource(core, request);
+    if (isPreflight(request)) return answerPreflight(reply);
+    await admit(request, request.method === 'POST' && request.routeOptions.url === createRoute);
     if (request.is404) throw pathNotFound();
     return undefined;
   });
@@ -57,35 +63,35 @@ export function pathNotFound(): ApiError {
 }
 
 /** The RateLimit headers that describe a window. */
-export function windowHeaders({ limit, remaining, resetSeconds }: WindowUse): Record<string, number> {
+export function windowHeaders({ limit, remaining, resetSeconds }: WindowState): Record<string, number> {
   return { 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': resetSeconds };
 }
 
-export function setWindowHeaders(reply: FastifyReply, use: WindowUse): void {
-  reply.headers(windowHeaders(use));
+/** Counts a request in its source address's window, which the response shows unless an account's window replaces it. */
+export function countSource(core: Core, request: FastifyRequest): void {
+  const counted = core.windows.countSource(request.ip);
+  request.counted = counted;
+  if (counted.exceeded) throw sourceLimitExceeded(core, counted);
 }
 
-/** Counts a request in its source address's window, which the response shows unless an account's window replaces it. */
-function countSource(core: Core, request: FastifyRequest): void {
-  const use = core.windows.countSource(request.ip);
-  request.window = use;
-  if (!use.exceeded) return;
-  core.metrics.rateLimited('source');
-  throw rateLimitExceeded(`${use.limit} requests per minute from one address`);
+/** The error for a request over the limit of its source address. */
+export function sourceLimitExceeded({ metrics }: Pick<Core, 'metrics'>, { limit }: { limit: number }): ApiError {
+  metrics.rateLimited('source');
+  return rateLimitExceeded(`${limit} requests per minute from one address`);
 }
 
 /** Counts a request in its account's window and, if it is a create, in the creation window too. */
 function countAccount(core: Core, account: AccountRecord, request: FastifyRequest, isCreate: boolean): void {
-  const use = core.windows.countRequest(account);
-  request.window = use;
-  if (use.exceeded) {
+  const counted = core.windows.countRequest(account);
+  request.counted = counted;
+  if (counted.exceeded) {
     core.metrics.rateLimited('requests');
-    throw rateLimitExceeded(`${use.limit} requests per minute for an account`);
+    throw rateLimitExceeded(`${counted.limit} requests per minute for an account`);
   }
   if (!isCreate) return;
   const creations = core.windows.countCreation(account);
   if (!creations.exceeded) return;
-  request.window = creations;
+  request.counted = creations;
   core.metrics.rateLimited('creations');
   throw rateLimitExceeded(`${creations.limit} sandbox creations per minute for an account`);
 }
@@ -99,10 +105,15 @@ function rateLimitExceeded(limit: string): ApiError {
 
 const exposedHeaders = 'Location, X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After';
 
-/** Lets web pages of any origin call the API. This is safe because keys travel in a header, never in a cookie. */
-function allowAnyOrigin({ headers }: FastifyRequest, reply: FastifyReply): void {
+/** Lets web pages of any origin read a response. This is safe because keys travel in a header, never in a cookie. */
+export const anyOriginHeaders = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': exposedHeaders,
+} as const;
+
+export function allowAnyOrigin({ headers }: FastifyRequest, reply: FastifyReply): void {
   reply.header('access-control-allow-origin', '*');
-  if (headers.origin !== undefined) reply.header('access-control-expose-headers', exposedHeaders);
+  if (headers.origin !== undefined) reply.headers(anyOriginHeaders);
 }
 
 function isPreflight({ method, headers }: FastifyRequest): boolean {

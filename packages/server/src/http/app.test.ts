@@ -1,4 +1,7 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { errorBodySchema } from '@mayfly/contract';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
 
@@ -70,6 +73,47 @@ describe('request ids', () => {
   test.each(['', 'a b', 'x'.repeat(129), 'grüße'])('%j is replaced', async (id) => {
     const answer = await service.call('GET', '/healthz', undefined, { 'x-request-id': id });
     expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-f]{16}[0-9a-z]{7,}$/);
+  });
+});
+
+describe('the id of a request in the log', () => {
+  const lines: { event: string; request_id?: string }[] = [];
+  const sink = { write: (line: string) => lines.push(JSON.parse(line) as { event: string }) };
+  const idsOf = (event: string) => lines.flatMap((line) => (line.event === event ? [line.request_id] : []));
+  let logged: typeof service;
+  beforeEach(async () => {
+    lines.length = 0;
+    logged = await stubService({}, {}, { log: pino({ level: 'info', messageKey: 'event' }, sink) });
+  });
+  afterEach(() => logged[Symbol.asyncDispose]());
+
+  test.each([
+    ['a success', 'GET', '/v1/account'],
+    ['an error', 'GET', '/v1/sandboxes/sbx_unknown'],
+    ['an unknown path', 'GET', '/v1/nothing'],
+    ['an invalid request', 'GET', '/v1/sandboxes?limit=0'],
+  ])('equals X-Request-Id: %s', async (_, method, url) => {
+    const own = await logged.call(method, url, undefined, { 'x-request-id': 'mine' });
+    const generated = await logged.call(method, url);
+    expect([own.headers['x-request-id'], generated.headers['x-request-id']]).toEqual(idsOf('request_answered'));
+    expect(idsOf('request_answered')[0]).toBe('mine');
+  });
+
+  test('equals X-Request-Id: a failure of the service, with its cause', async () => {
+    logged.core.store.sandboxes.find = () => Promise.reject(new Error('disk I/O error'));
+    const { headers, body } = await logged.call('GET', '/v1/sandboxes/sbx_any');
+    expect(idsOf('request_failed')).toEqual([headers['x-request-id']]);
+    expect(idsOf('request_answered')).toEqual([body.request_id]);
+  });
+
+  test('equals X-Request-Id: an error before any handler', async () => {
+    const { headers } = await logged.call('GET', '/v1/%zz', undefined, { 'x-request-id': 'mine' });
+    expect([headers['x-request-id'], ...idsOf('request_refused')]).toEqual(['mine', 'mine']);
+    const { port } = new URL(await logged.app.listen({ port: 0, host: '127.0.0.1' }));
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write('HELLO\r\n\r\n');
+    const [, id] = /\r\nx-request-id: (\S+)\r\n/.exec(await text(socket)) ?? [];
+    expect(idsOf('request_refused')[1]).toBe(id);
   });
 });
 

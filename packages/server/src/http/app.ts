@@ -1,9 +1,9 @@
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { addAccessControl, pathNotFound, setWindowHeaders } from './access.ts';
+import { type AdmitRequest, addAccessControl, pathNotFound, requestAdmission } from './access.ts';
 import { addJsonBodyParser } from './bodies/json-body.ts';
 import { addValidation } from './contract-routes.ts';
-import { answerClientError, maxHeaderBytes, sendError } from './error-responses.ts';
+import { answerClientError, answerRefusedUrl, maxHeaderBytes, sendError } from './error-responses.ts';
 import { addHooks, requestIdOf } from './hooks.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 import { accountRoutes } from './routes/account.ts';
@@ -20,6 +20,7 @@ const maxConnections = 8192;
 /** Builds the whole HTTP API without listening, so that tests can call it without a socket. */
 export function buildHttp(deps: HttpDeps): HttpApp {
   const { core } = deps;
+  const admit = requestAdmission(core);
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -29,8 +30,8 @@ export function buildHttp(deps: HttpDeps): HttpApp {
     genReqId: requestIdOf,
     bodyLimit: core.limits.bodyBytes,
     trustProxy: deps.trustProxy,
-    // Limits how long a caller may take to send a request. The response has no time limit: commands run for minutes.
-    requestTimeout: 60_000,
+    // Neither the body nor the response has a fixed time limit: `watchBody` cuts off stalled bodies, and commands run for minutes.
+    requestTimeout: 0,
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
     http: {
@@ -44,10 +45,7 @@ export function buildHttp(deps: HttpDeps): HttpApp {
     exposeHeadRoutes: false,
     // An id of any length is looked up and not found, instead of being refused by the router.
     routerOptions: { maxParamLength: maxHeaderBytes },
-    frameworkErrors: (error, request, reply) => {
-      setWindowHeaders(reply, core.windows.countSource(request.ip));
-      sendError(core, error, request, reply);
-    },
+    frameworkErrors: (error, request, reply) => void answerRefusedUrl(core, admit, error, request, reply),
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket),
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = maxConnections;
@@ -63,12 +61,12 @@ export function buildHttp(deps: HttpDeps): HttpApp {
   addValidation(app);
   operationalRoutes(app, deps);
   referenceRoutes(app, deps);
-  app.register(async (v1: HttpApp) => addVersionOne(v1, deps), { prefix: '/v1' });
+  app.register(async (v1: HttpApp) => addVersionOne(v1, deps, admit), { prefix: '/v1' });
   return app;
 }
 
-function addVersionOne(v1: HttpApp, deps: HttpDeps): void {
-  addAccessControl(v1, deps.core);
+function addVersionOne(v1: HttpApp, deps: HttpDeps, admit: AdmitRequest): void {
+  addAccessControl(v1, deps.core, admit);
   // Its own handler, so that access control also runs for unknown paths below /v1.
   v1.setNotFoundHandler(() => {
     throw pathNotFound();

@@ -4,7 +4,14 @@ import type { ErrorBody } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Core } from '../core/context.ts';
 import { ApiError } from '../core/errors/api-error.ts';
-import { windowHeaders } from './access.ts';
+import {
+  type AdmitRequest,
+  allowAnyOrigin,
+  anyOriginHeaders,
+  countSource,
+  sourceLimitExceeded,
+  windowHeaders,
+} from './access.ts';
 import { newRequestId } from './hooks.ts';
 
 /** The largest request line with headers. */
@@ -21,8 +28,37 @@ export function sendError(
   metrics.errorAnswered(shown.type);
   if (shown.type === 'internal_error') request.log.error({ request_id: request.id, err: error }, 'request_failed');
   if (request.logged !== undefined) request.logged.error_type = shown.type;
-  if (shown.status === 429) reply.header('retry-after', request.window?.resetSeconds ?? 60);
+  if (shown.status === 429) reply.header('retry-after', request.counted?.current().resetSeconds ?? 60);
   return reply.code(shown.status).header('x-request-id', request.id).send(bodyOf(shown, request.id));
+}
+
+/**
+ * Answers a request whose URL Fastify refused before any hook ran. It is counted and limited like all requests, and below /v1 it needs a key
+ * like all paths.
+ */
+export async function answerRefusedUrl(
+  core: Core,
+  admit: AdmitRequest,
+  refusal: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  allowAnyOrigin(request, reply);
+  let shown = refusal;
+  try {
+    countSource(core, request);
+    if (/^\/v1(?:[/?#]|$)/.test(request.url)) await admit(request, false);
+  } catch (error) {
+    shown = error;
+  }
+  if (request.counted !== undefined) reply.headers(windowHeaders(request.counted.current()));
+  sendError(core, shown, request, reply);
+  logRefusal(core, { request_id: request.id, account_id: request.account?.id }, apiErrorOf(shown));
+}
+
+/** Writes the log line of a request that no hook sees, so that the id in its response can be found. */
+function logRefusal({ log }: Pick<Core, 'log'>, ids: object, { status, type }: ApiError): void {
+  log.info({ ...ids, status, error_type: type }, 'request_refused');
 }
 
 /** The error that a caller sees for anything thrown. */
@@ -63,11 +99,13 @@ const parserAnswers: Readonly<Record<string, readonly [status: number, message: 
   ],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time. Send it again.'],
 };
+/** How long a client may take to read the last response on a connection. */
+const closeDelayMs = 5_000;
 const malformedAnswer = [400, 'The request is not valid HTTP/1.1.'] as const;
 
 /** Answers a request that never reached a handler: malformed HTTP, headers too large, or a request that did not arrive in time. */
 export function answerClientError(
-  { windows, metrics }: Pick<Core, 'windows' | 'metrics'>,
+  core: Pick<Core, 'windows' | 'metrics' | 'log'>,
   error: NodeJS.ErrnoException,
   socket: Socket,
 ): void {
@@ -75,18 +113,27 @@ export function answerClientError(
     socket.destroy();
     return;
   }
+  const counted = core.windows.countSource(socket.remoteAddress ?? '');
   const [status, message] = parserAnswers[error.code ?? ''] ?? malformedAnswer;
+  const shown = counted.exceeded
+    ? sourceLimitExceeded(core, counted)
+    : new ApiError('request_error', message, { status });
+  core.metrics.errorAnswered(shown.type);
   const requestId = newRequestId();
-  metrics.errorAnswered('request_error');
-  const body = JSON.stringify(bodyOf(new ApiError('request_error', message, { status }), requestId));
-  const window = windowHeaders(windows.countSource(socket.remoteAddress ?? ''));
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${requestId}`,
-    ...Object.entries(window).map(([name, value]) => `${name}: ${value}`),
-    'connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  logRefusal(core, { request_id: requestId }, shown);
+  const window = counted.current();
+  const body = JSON.stringify(bodyOf(shown, requestId));
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': requestId,
+    ...anyOriginHeaders,
+    ...windowHeaders(window),
+    ...(shown.status === 429 && { 'retry-after': window.resetSeconds }),
+    connection: 'close',
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${shown.status} ${STATUS_CODES[shown.status]}\r\n${head.join('')}\r\n${body}`);
+  // Destroying it at once could lose the response; waiting for the client to close it could take for ever.
+  setTimeout(() => socket.destroy(), closeDelayMs).unref();
 }

@@ -2,24 +2,26 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { requestIdPattern } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { setWindowHeaders } from './access.ts';
+import { windowHeaders } from './access.ts';
+import { defaultBodyPace, watchBody } from './bodies/slow-body.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 
 /** Adds what applies to every request. One hook per lifecycle event, because each hook costs time on every request. */
-export function addHooks(app: HttpApp, { core, log, readiness }: HttpDeps): void {
+export function addHooks(app: HttpApp, { core, log, readiness, bodyPace = defaultBodyPace }: HttpDeps): void {
   app.decorateRequest('account');
   app.decorateRequest('logged');
-  app.decorateRequest('window');
+  app.decorateRequest('counted');
 
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     request.logged = {};
     dropContentType(request.raw);
+    watchBody(app.server, request, reply, bodyPace);
     done();
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
     reply.header('x-request-id', request.id);
-    if (request.window !== undefined) setWindowHeaders(reply, request.window);
+    if (request.counted !== undefined) reply.headers(windowHeaders(request.counted.current()));
     keepConnectionAfterRefusal(reply);
     if (readiness() === 'stopping') reply.header('connection', 'close');
     done(null, payload);

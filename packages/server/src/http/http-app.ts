@@ -4,7 +4,8 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Core } from '../core/context.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
-import type { WindowUse } from '../core/windows/rate-windows.ts';
+import type { CountedRequest } from '../core/windows/rate-windows.ts';
+import type { BodyPace } from './bodies/slow-body.ts';
 
 /** The HTTP server, with routes typed by their zod schemas. */
 export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
@@ -36,6 +37,8 @@ export interface HttpDeps {
   /** The public URL of the API, without a trailing slash. */
   readonly publicUrl: () => string;
   readonly readiness: () => Readiness;
+  /** How slowly a caller may send a body. */
+  readonly bodyPace?: BodyPace | undefined;
 }
 
 declare module 'fastify' {
@@ -44,7 +47,7 @@ declare module 'fastify' {
     account: AccountRecord | undefined;
     /** Fields added to the request's log line. */
     logged: { sandbox_id?: string; execution_id?: string; error_type?: string };
-    /** The rate window that the RateLimit headers of the response describe. */
-    window: WindowUse | undefined;
+    /** How the request was counted; the RateLimit headers of the response describe this window as it is when they are sent. */
+    counted: CountedRequest | undefined;
   }
 }

@@ -1,12 +1,14 @@
 import { tmpdir } from 'node:os';
 import type { ErrorBody, Execution, Sandbox, SandboxList } from '@mayfly/contract';
 import { checkResponse } from '@mayfly/contract/testing';
+import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
 import { assembleCore } from '../../src/app/assemble-core.ts';
 import { buildApi } from '../../src/app/build-api.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { hashApiKey } from '../../src/core/accounts/api-keys.ts';
 import type { Deadlines } from '../../src/core/context.ts';
+import type { BodyPace } from '../../src/http/bodies/slow-body.ts';
 import type { Readiness } from '../../src/http/http-app.ts';
 import { createPrometheusMetrics } from '../../src/metrics/prometheus.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
@@ -39,12 +41,15 @@ export interface Answer {
 }
 
 /** The whole API over stub machines and an in-memory database, called without a socket. */
-export async function stubService(deadlines?: Partial<Deadlines>, settings: NodeJS.ProcessEnv = {}) {
+export async function stubService(
+  deadlines?: Partial<Deadlines>,
+  settings: NodeJS.ProcessEnv = {},
+  { log = pino({ level: 'silent' }), bodyPace }: { log?: FastifyBaseLogger; bodyPace?: BodyPace } = {},
+) {
   const store = await openSqliteStore(':memory:');
   const driver = new StubDriver();
   const connector = new StubConnector();
   const clock = new StubClock();
-  const log = pino({ level: 'silent' });
   const metrics = createPrometheusMetrics();
   const config = readConfig({
     MAYFLY_DATA_DIR: tmpdir(),
@@ -60,7 +65,7 @@ export async function stubService(deadlines?: Partial<Deadlines>, settings: Node
     publicPort: config.previewPort,
     root: undefined,
   };
-  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness });
+  const app = buildApi({ config, core, metrics, previews, log, bodyPace, readiness: () => readiness });
   const key = 'mf_test_key';
   await store.accounts.createFirst({
     id: 'acct_test',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { admit } from './admit.ts';
 
-const rules = { concurrentSandboxes: 20, smallPriceMicroUsdPerHour: 50_000 };
+const rules = { concurrentSandboxes: 20, priceMicroUsdPerHour: 50_000, smallPriceMicroUsdPerHour: 50_000 };
 const minimum = 4_167;
 const facts = { settledMicroUsd: minimum, running: [], openSandboxes: 0 };
 
@@ -16,10 +16,18 @@ describe('credit', () => {
     expect(admit({ ...facts, running }, rules, 60_000)?.type).toBe('insufficient_credits');
   });
 
-  test('free sandboxes still need a balance above zero', () => {
-    const free = { ...rules, smallPriceMicroUsdPerHour: 0 };
-    expect(admit({ ...facts, settledMicroUsd: 1 }, free, 0)).toBeUndefined();
-    expect(admit({ ...facts, settledMicroUsd: 0 }, free, 0)?.type).toBe('insufficient_credits');
+  test('a size without a price needs no credit, whatever the others cost', () => {
+    const free = { ...rules, priceMicroUsdPerHour: 0 };
+    for (const settledMicroUsd of [1, 0, -1_000_000]) {
+      expect(admit({ ...facts, settledMicroUsd }, free, 0)).toBeUndefined();
+      expect(admit({ ...facts, settledMicroUsd }, { ...free, smallPriceMicroUsdPerHour: 0 }, 0)).toBeUndefined();
+    }
+  });
+
+  test('a size with a price needs a balance above zero even if small is free', () => {
+    const smallIsFree = { ...rules, smallPriceMicroUsdPerHour: 0 };
+    expect(admit({ ...facts, settledMicroUsd: 1 }, smallIsFree, 0)).toBeUndefined();
+    expect(admit({ ...facts, settledMicroUsd: 0 }, smallIsFree, 0)?.type).toBe('insufficient_credits');
   });
 });
 

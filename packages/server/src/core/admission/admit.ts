@@ -7,6 +7,8 @@ const minimumRuntimeMs = 300_000;
 
 export interface AdmissionRules {
   readonly concurrentSandboxes: number;
+  /** The price of the requested size. A size without a price needs no credit. */
+  readonly priceMicroUsdPerHour: number;
   readonly smallPriceMicroUsdPerHour: number;
 }
 
@@ -14,7 +16,7 @@ export interface AdmissionRules {
 export function admit(facts: AdmissionFacts, rules: AdmissionRules, nowMs: number): ApiError | undefined {
   const minimum = costMicroUsd(minimumRuntimeMs, rules.smallPriceMicroUsdPerHour);
   const balance = liveBalanceMicroUsd(facts, nowMs);
-  if (balance < minimum || balance <= 0) {
+  if (rules.priceMicroUsdPerHour > 0 && (balance < minimum || balance <= 0)) {
     const needed = minimum > 0 ? `At least ${minimum / 1_000_000} USD is required.` : 'It must be above zero.';
     return new ApiError('insufficient_credits', `The balance is too low to start a sandbox. ${needed}`);
   }

@@ -28,8 +28,9 @@ export async function runCommand(
   sandboxId: string,
   body: RunCommandBody,
 ): Promise<ExecutionRecord> {
-  requireRunning(await getSandbox(core, account, sandboxId));
-  await requireCredit(core, account);
+  const sandbox = await getSandbox(core, account, sandboxId);
+  requireRunning(sandbox);
+  if (sandbox.priceMicroUsdPerHour > 0) await requireCredit(core, account);
   const id = core.ids.next('exec');
   core.executionsInFlight.add(id);
   const execution: NewExecution = { id, accountId: account.id, sandboxId, startedAtMs: core.clock.nowMs() };
@@ -66,7 +67,8 @@ async function execute(core: Core, execution: NewExecution, body: RunCommandBody
 
 function refusalOf(error: unknown): ApiError {
   if (error instanceof GuestRefusal && callerErrors.has(error.code)) {
-    return new ApiError('invalid_request', oneLine(error), { cause: error });
+    // A semicolon separates the rules of a message, and this one quotes the request.
+    return new ApiError('invalid_request', oneLine(error).replaceAll(';', ','), { cause: error });
   }
   const reason = oneLine(error).replace(/\.$/, '');
   return new ApiError('execution_failed', `The command may or may not have run: ${reason}.`, { cause: error });

@@ -1,4 +1,4 @@
-import type { ErrorType } from '@mayfly/contract';
+import { type ErrorType, quoteForMessage } from '@mayfly/contract';
 import { ApiError, oneLine } from '../errors/api-error.ts';
 import { GuestRefusal, GuestUnreachable } from '../ports/guest-agent.ts';
 
@@ -78,7 +78,8 @@ function reasonFor(error: GuestRefusal, { task, fileBytes }: FailedTask): string
   if (task === 'delete' && error.code === 'is_directory') {
     return `${reasons.is_directory}. Set recursive=true to delete it with its contents`;
   }
-  return reasons[error.code] ?? oneLine(error).replace(/\.$/, '');
+  // A semicolon separates the rules of a message, and the agent's quotes the request.
+  return reasons[error.code] ?? oneLine(error).replace(/\.$/, '').replaceAll(';', ',');
 }
 
 const maxPathLength = 200;
@@ -87,7 +88,7 @@ const plainPath = /^[\w./+@~-]+$/;
 /** A path for a message: on one line, quoted unless it is plain, only its end if it is long. */
 function showPath(path: string): string {
   const shown = path.length > maxPathLength ? `…${path.slice(-maxPathLength)}` : path;
-  return plainPath.test(shown) ? shown : JSON.stringify(shown).toWellFormed();
+  return plainPath.test(shown) ? shown : quoteForMessage(shown, maxPathLength + 1);
 }
 
 function showBytes(bytes: number): string {

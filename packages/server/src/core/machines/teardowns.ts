@@ -15,6 +15,8 @@ export interface TeardownsOptions {
 /** Destroys machines, and retries with backoff those that could not be destroyed. */
 export class Teardowns implements Disposable {
   readonly #options: TeardownsOptions;
+  /** The ids of attempts in progress. */
+  readonly #running = new Set<string>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #backoffs = new Map<string, Backoff>();
   #stopped = false;
@@ -28,9 +30,14 @@ export class Teardowns implements Disposable {
     return this.#timers.size;
   }
 
+  /** Whether an attempt under this id is in progress. */
+  isRunning(id: string): boolean {
+    return this.#running.has(id);
+  }
+
   /** Runs a teardown. Rejects if the first attempt fails, and retries in the background until one succeeds. */
   async run<T>(id: string, logFields: object, teardown: () => Promise<T>): Promise<T> {
-    const attempt = () => this.#attempt(logFields, teardown);
+    const attempt = () => this.#attempt(id, logFields, teardown);
     try {
       return await attempt();
     } catch (error) {
@@ -51,14 +58,17 @@ export class Teardowns implements Disposable {
     this.#timers.clear();
   }
 
-  async #attempt<T>(logFields: object, teardown: () => Promise<T>): Promise<T> {
+  async #attempt<T>(id: string, logFields: object, teardown: () => Promise<T>): Promise<T> {
     const { background, log, metrics } = this.#options;
+    this.#running.add(id);
     try {
       return await background.track(teardown());
     } catch (err) {
       log.error({ ...logFields, err }, 'teardown_failed');
       metrics.teardownFailed();
       throw err;
+    } finally {
+      this.#running.delete(id);
     }
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Core } from '../context.ts';
-import { ApiError } from '../errors/api-error.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
 import { encodeBase32 } from '../ids/random-ids.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { PreviewRecord } from '../ports/store/preview-store.ts';
@@ -32,13 +32,14 @@ export async function closePreview(core: Core, account: AccountRecord, sandboxId
   core.previewTraffic.disconnect(sandboxId, port);
 }
 
-/** The open previews of a sandbox, oldest first; none unless it is running. */
+/** The open previews of a sandbox, oldest first; none unless it is running. 404 once it is deleted. */
 export async function listPreviews(
   core: Core,
   account: AccountRecord,
   sandboxId: string,
 ): Promise<readonly PreviewRecord[]> {
   const { status } = await getSandbox(core, account, sandboxId);
+  if (status === 'deleted') throw notFound('sandbox');
   return status === 'running' ? core.store.previews.list(sandboxId) : [];
 }
 

@@ -4,11 +4,12 @@ import { advance } from '../lifecycle/advance.ts';
 import type { LifecycleEvent } from '../lifecycle/decide.ts';
 import type { MachineExit } from '../ports/machine-driver.ts';
 import { openStatuses, type SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { teardown } from '../sandboxes/end.ts';
+import { teardownByDeadline } from '../sandboxes/end.ts';
 
 /**
  * Repairs what a database outage left unfinished: a sandbox that is neither `running` nor ended and that no request works on, or one that is
- * `running` without a machine. One failure does not affect the others; the next call retries it.
+ * `running` without a machine. One failure does not affect the others; the next call retries it. A
+ * teardown in progress is left alone.
  */
 export async function reconcile(core: Core): Promise<void> {
   const open = await core.store.sandboxes.withStatus(openStatuses);
@@ -17,11 +18,11 @@ export async function reconcile(core: Core): Promise<void> {
 }
 
 async function reconcileSandbox(core: Core, sandboxId: string): Promise<void> {
-  if (core.createsInFlight.has(sandboxId)) return;
+  if (core.createsInFlight.has(sandboxId) || core.teardowns.isRunning(sandboxId)) return;
   // Read again now that no create is in flight: no request changes it any more.
   const sandbox = await core.store.sandboxes.read(sandboxId);
   if (sandbox === undefined || (sandbox.status === 'running' && core.machines.serves(sandboxId))) return;
-  await teardown(core, await failSandbox(core, sandbox));
+  await teardownByDeadline(core, await failSandbox(core, sandbox));
 }
 
 /** Fails a sandbox that is not ended: its machine died, or its create could not record how it ended. */

@@ -44,6 +44,7 @@ async function insertAndProvision(
 ): Promise<CreateOutcome> {
   const rules = {
     concurrentSandboxes: limitsOf(core.limits, account).concurrentSandboxes,
+    priceMicroUsdPerHour: wanted.priceMicroUsdPerHour,
     smallPriceMicroUsdPerHour: core.prices.small,
   };
   const inserted = await core.store.sandboxes.insert(

@@ -14,15 +14,13 @@ export async function deleteSandbox(core: Core, account: AccountRecord, id: stri
   if (sandbox.status === 'deleted' && !changed) throw notFound('sandbox');
   if (before === 'provisioning') core.createsInFlight.cancel(id);
   if (before !== 'running') return sandbox;
-  try {
-    return await withDeadline('the teardown', core.deadlines.teardownMs, teardown(core, sandbox));
-  } catch (err) {
-    core.log.warn({ sandbox_id: id, account_id: account.id, err }, 'teardown_deferred');
-    return sandbox;
-  }
+  return await teardownByDeadline(core, sandbox);
 }
 
-/** Ends every sandbox past its expiry that has a machine; reconcile handles those without one. One failure does not affect the others. */
+/**
+ * Ends every sandbox past its expiry that has a machine; reconcile handles those without one. One failure does not affect the others, and a
+ * teardown that is stuck delays neither them nor the next sweep.
+ */
 export async function expireSandboxes(core: Core): Promise<void> {
   const expired = await core.store.sandboxes.expired(core.clock.nowMs());
   const served = expired.filter(({ id }) => core.machines.serves(id));
@@ -31,7 +29,7 @@ export async function expireSandboxes(core: Core): Promise<void> {
 
 async function expire(core: Core, sandbox: SandboxRecord): Promise<void> {
   const { sandbox: expired, changed } = await advance(core, sandbox, { kind: 'expiry_passed' });
-  if (changed) await teardown(core, expired);
+  if (changed) await teardownByDeadline(core, expired);
 }
 
 /** Marks the sandbox `failed` when its machine exits without having been asked to. */
@@ -73,6 +71,16 @@ export async function destroyAllSandboxes(core: Core): Promise<void> {
     }),
   );
   await core.background.idle();
+}
+
+/** Tears a sandbox down. If that fails or takes longer than its deadline, it continues in the background and the sandbox is returned as it is. */
+export async function teardownByDeadline(core: Core, sandbox: SandboxRecord): Promise<SandboxRecord> {
+  try {
+    return await withDeadline('the teardown', core.deadlines.teardownMs, teardown(core, sandbox));
+  } catch (err) {
+    core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, err }, 'teardown_deferred');
+    return sandbox;
+  }
 }
 
 /**

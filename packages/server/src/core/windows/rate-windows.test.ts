@@ -1,26 +1,49 @@
 import { expect, test } from 'vitest';
 import { FixedWindow, sourceKey } from './rate-windows.ts';
 
+class StubClock {
+  ms = 0;
+  nowMs(): number {
+    return this.ms;
+  }
+}
+
 test('requests up to the limit pass, the next one does not, and the next window starts from zero', () => {
-  const window = new FixedWindow();
-  expect(window.take('a', 2, 0)).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false });
-  expect(window.take('a', 2, 59_000)).toEqual({ limit: 2, remaining: 0, resetSeconds: 1, exceeded: false });
-  expect(window.take('a', 2, 59_999)).toEqual({ limit: 2, remaining: 0, resetSeconds: 1, exceeded: true });
-  expect(window.take('a', 2, 60_000)).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false });
+  const clock = new StubClock();
+  const window = new FixedWindow(clock);
+  const takeAt = (ms: number) => {
+    clock.ms = ms;
+    const counted = window.take('a', 2);
+    return { exceeded: counted.exceeded, ...counted.current() };
+  };
+  expect(takeAt(0)).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false });
+  expect(takeAt(59_000)).toEqual({ limit: 2, remaining: 0, resetSeconds: 1, exceeded: false });
+  expect(takeAt(59_999)).toEqual({ limit: 2, remaining: 0, resetSeconds: 1, exceeded: true });
+  expect(takeAt(60_000)).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false });
+});
+
+test('a request that outlives its window describes the window that is current then', () => {
+  const clock = new StubClock();
+  const window = new FixedWindow(clock);
+  const long = window.take('a', 5);
+  clock.ms = 90_000;
+  expect(long.current()).toEqual({ limit: 5, remaining: 5, resetSeconds: 30 });
+  window.take('a', 5);
+  expect(long.current()).toEqual({ limit: 5, remaining: 4, resetSeconds: 30 });
 });
 
 test('keys are counted separately', () => {
-  const window = new FixedWindow();
-  expect(window.take('a', 1, 0).exceeded).toBe(false);
-  expect(window.take('b', 1, 0).exceeded).toBe(false);
-  expect(window.take('a', 1, 0).exceeded).toBe(true);
+  const window = new FixedWindow(new StubClock());
+  expect(window.take('a', 1).exceeded).toBe(false);
+  expect(window.take('b', 1).exceeded).toBe(false);
+  expect(window.take('a', 1).exceeded).toBe(true);
 });
 
 test('a flood of keys does not use unlimited memory, and new keys are still counted', () => {
-  const window = new FixedWindow();
-  for (let key = 0; key < 100_000; key++) window.take(`source ${key}`, 1, 0);
-  expect(window.take('one more', 1, 0).exceeded).toBe(false);
-  expect(window.take('one more', 1, 0).exceeded).toBe(true);
+  const window = new FixedWindow(new StubClock());
+  for (let key = 0; key < 100_000; key++) window.take(`source ${key}`, 1);
+  expect(window.take('one more', 1).exceeded).toBe(false);
+  expect(window.take('one more', 1).exceeded).toBe(true);
 });
 
 test.each([

@@ -4,45 +4,51 @@ import ipaddr from 'ipaddr.js';
 import type { Clock } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 
-/** The state of a window after a request was counted. */
-export interface WindowUse {
+/** The state of a window at one moment. */
+export interface WindowState {
   readonly limit: number;
   /** Requests left in this window. */
   readonly remaining: number;
   /** Whole seconds until the window ends; at least 1. */
   readonly resetSeconds: number;
+}
+
+/** A request that was counted in a window. */
+export interface CountedRequest {
+  readonly limit: number;
   /** Whether this request is over the limit. */
   readonly exceeded: boolean;
+  /** The window that is current now. It is a later one than the request's own once the minute has passed. */
+  current(): WindowState;
 }
 
 /** The rate limits of the service: per source address, and per account over all its keys. A restart resets them. */
 export class RateWindows {
   readonly #limits: Limits;
-  readonly #clock: Clock;
-  readonly #sources = new FixedWindow();
-  readonly #requests = new FixedWindow();
-  readonly #creations = new FixedWindow();
+  readonly #sources: FixedWindow;
+  readonly #requests: FixedWindow;
+  readonly #creations: FixedWindow;
 
   constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
-    this.#clock = clock;
+    this.#sources = new FixedWindow(clock);
+    this.#requests = new FixedWindow(clock);
+    this.#creations = new FixedWindow(clock);
   }
 
   /** Counts a request from an address, before it is authenticated. */
-  countSource(address: string): WindowUse {
-    return this.#sources.take(sourceKey(address), this.#limits.sourceRequestsPerMinute, this.#clock.nowMs());
+  countSource(address: string): CountedRequest {
+    return this.#sources.take(sourceKey(address), this.#limits.sourceRequestsPerMinute);
   }
 
   /** Counts a request of an account. */
-  countRequest(account: AccountRecord): WindowUse {
-    const limit = account.limits.requestsPerMinute ?? this.#limits.requestsPerMinute;
-    return this.#requests.take(account.id, limit, this.#clock.nowMs());
+  countRequest(account: AccountRecord): CountedRequest {
+    return this.#requests.take(account.id, account.limits.requestsPerMinute ?? this.#limits.requestsPerMinute);
   }
 
   /** Counts a create request of an account, in addition to countRequest. */
-  countCreation(account: AccountRecord): WindowUse {
-    const limit = account.limits.creationsPerMinute ?? this.#limits.creationsPerMinute;
-    return this.#creations.take(account.id, limit, this.#clock.nowMs());
+  countCreation(account: AccountRecord): CountedRequest {
+    return this.#creations.take(account.id, account.limits.creationsPerMinute ?? this.#limits.creationsPerMinute);
   }
 }
 
@@ -52,25 +58,39 @@ const windowMs = 60_000;
 
 /** Counts requests per key in fixed windows of 60 seconds, aligned to the minute. */
 export class FixedWindow {
+  readonly #clock: Clock;
   readonly #counts = new Map<string, number>();
   #window = Number.NaN;
 
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
   /** Counts one request. */
-  take(key: string, limit: number, nowMs: number): WindowUse {
-    const window = Math.floor(nowMs / windowMs);
-    if (window !== this.#window) {
-      this.#counts.clear();
-      this.#window = window;
-    }
+  take(key: string, limit: number): CountedRequest {
+    this.#advance(this.#clock.nowMs());
     const count = (this.#counts.get(key) ?? 0) + 1;
     if (count === 1 && this.#counts.size >= maxKeys) this.#dropOldest();
     this.#counts.set(key, count);
+    return { limit, exceeded: count > limit, current: () => this.#stateOf(key, limit) };
+  }
+
+  #stateOf(key: string, limit: number): WindowState {
+    const nowMs = this.#clock.nowMs();
+    this.#advance(nowMs);
     return {
       limit,
-      remaining: Math.max(limit - count, 0),
-      resetSeconds: Math.ceil(((window + 1) * windowMs - nowMs) / 1_000),
-      exceeded: count > limit,
+      remaining: Math.max(limit - (this.#counts.get(key) ?? 0), 0),
+      resetSeconds: Math.ceil(((this.#window + 1) * windowMs - nowMs) / 1_000),
     };
+  }
+
+  /** Forgets the counts of the previous window once its minute has passed. */
+  #advance(nowMs: number): void {
+    const window = Math.floor(nowMs / windowMs);
+    if (window === this.#window) return;
+    this.#counts.clear();
+    this.#window = window;
   }
 
   #dropOldest(): void {

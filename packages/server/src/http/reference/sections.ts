@@ -84,7 +84,7 @@ function renderResponse([status, { description, content, headers }]: [string, Re
 
 /** The objects in responses. Request bodies are shown with their operations. */
 export function objectNames({ components }: OpenApiDocument): readonly string[] {
-  return Object.keys(components.schemas).filter((name) => !name.endsWith('Request'));
+  return Object.keys(components.schemas);
 }
 
 /** An object with its fields and an example. */

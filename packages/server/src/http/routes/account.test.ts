@@ -48,11 +48,11 @@ describe('billing of a sandbox', () => {
     });
   });
 
-  test('a sandbox that failed to provision costs nothing', async () => {
+  test('a sandbox that failed to provision costs nothing and does not count as created', async () => {
     service.driver.beforeLaunched = () => Promise.reject(new Error('no'));
     await service.call('POST', '/v1/sandboxes');
     service.clock.advanceMs(3_600_000);
-    expect(await usage()).toMatchObject({ balance_usd: 100, spent_usd: 0, runtime_minutes: 0 });
+    expect(await usage()).toMatchObject({ balance_usd: 100, spent_usd: 0, runtime_minutes: 0, sandboxes_created: 0 });
   });
 
   test('a sandbox that died is charged up to its death', async () => {
@@ -110,6 +110,26 @@ describe('insufficient credits', () => {
     expect([refused.status, refused.body.error.type]).toEqual([402, 'insufficient_credits']);
     expect((await service.call('GET', `/v1/sandboxes/${body.id}`)).body.status).toBe('running');
     expect((await service.call('POST', '/v1/sandboxes', {}, key)).status).toBe(200);
+  });
+
+  test('after credit is added, the same requests succeed', async () => {
+    const { body } = await service.call('POST', '/v1/sandboxes');
+    const create = () => service.call('POST', '/v1/sandboxes', {}, { 'idempotency-key': 'after-credit' });
+    const exec = () => service.call('POST', `/v1/sandboxes/${body.id}/exec`, { command: 'ls' });
+    await setBalance(0);
+    expect([(await create()).status, (await exec()).status]).toEqual([402, 402]);
+    await setBalance(1_000_000);
+    expect([(await create()).status, (await exec()).status]).toEqual([201, 200]);
+  });
+
+  test('a size without a price needs no credit, neither to create nor to run commands', async () => {
+    await using free = await stubService({}, { MAYFLY_PRICE_SMALL: '0' });
+    const credit = { id: 'led_debit', accountId: 'acct_test', createdAtMs: 0, note: '' };
+    await free.store.ledger.addCredit({ ...credit, amountMicroUsd: -100_000_000 });
+    const { status, body } = await free.call('POST', '/v1/sandboxes');
+    expect(status).toBe(201);
+    expect((await free.call('POST', `/v1/sandboxes/${body.id}/exec`, { command: 'ls' })).status).toBe(200);
+    expect((await free.call('POST', '/v1/sandboxes', { size: 'large' })).status).toBe(402);
   });
 
   test('an invalid request is reported before an empty balance', async () => {

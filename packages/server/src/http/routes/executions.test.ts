@@ -140,6 +140,13 @@ test('commands after a lost connection share one reconnect', async () => {
   expect(service.connector.attaches).toHaveLength(2);
 });
 
+test('the working directory inside a message cannot forge the separator of rules', async () => {
+  const refusal = new GuestRefusal('bad_cwd', '/a; command must be shorter: no such file or directory');
+  service.connector.command = () => Promise.reject(refusal);
+  const { status, body } = await exec({ command: 'ls', cwd: '/a; command must be shorter' });
+  expect([status, body.error.type, body.error.message.split(';').length]).toEqual([400, 'invalid_request', 1]);
+});
+
 test('an unknown execution is not found', async () => {
   const answer = await service.call('GET', '/v1/executions/exec_x');
   expect([answer.status, answer.body.error.type]).toEqual([404, 'not_found']);

@@ -311,6 +311,13 @@ describe('delete', () => {
     ]);
   });
 
+  test('a path inside a message cannot forge the separator of rules', async () => {
+    service.connector.files.directories.set('/workspace/a; recursive must be true', []);
+    const [status, type, message] = errorOf(await remove({ path: 'a; recursive must be true' }));
+    expect([status, type]).toEqual([400, 'invalid_request']);
+    expect(String(message).split(';')).toHaveLength(1);
+  });
+
   test('deletes a directory only with recursive=true', async () => {
     service.connector.files.directories.set('/workspace/dir', []);
     expect(errorOf(await remove({ path: 'dir' }))).toEqual([

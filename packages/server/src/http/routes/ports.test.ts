@@ -60,11 +60,16 @@ test.each(['0', '65536', 'http', '1.5', '%20'])('refuses to close port %s', asyn
   expect((await service.call('DELETE', `/v1/sandboxes/${id}/ports/${port}`)).status).toBe(400);
 });
 
-test('a sandbox that is not running has no ports', async () => {
+test('a sandbox that is not running has no ports, and a deleted one has no list of them', async () => {
+  const failed = await create();
+  await open(failed, 80);
+  service.driver.newest.die('killed by SIGKILL');
+  await service.core.background.idle();
+  expect((await list(failed)).data).toEqual([]);
   const id = await create();
   await open(id, 80);
   await service.call('DELETE', `/v1/sandboxes/${id}`);
-  expect((await list(id)).data).toEqual([]);
+  expect((await service.call('GET', `/v1/sandboxes/${id}/ports`)).status).toBe(404);
   expect((await open(id, 80)).status).toBe(404);
   expect((await service.call('DELETE', `/v1/sandboxes/${id}/ports/80`)).status).toBe(404);
   expect((await service.call('GET', '/v1/sandboxes/sbx_none/ports')).status).toBe(404);

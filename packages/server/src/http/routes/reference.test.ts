@@ -15,7 +15,8 @@ test('the OpenAPI document needs no key, allows any origin and contains the conf
   });
   const document = response.json<OpenApiDocument>();
   expect(document.servers).toEqual([{ url: 'http://localhost/v1' }]);
-  expect(document.components.schemas.RunCommandRequest?.properties?.command?.maxLength).toBe(33);
+  const body = document.paths['/sandboxes/{id}/exec']?.post?.requestBody?.content['application/json'].schema;
+  expect(body?.properties?.command?.maxLength).toBe(33);
 });
 
 test('the page needs no key and its policy lets the browser load nothing', async () => {

@@ -2,6 +2,7 @@ import { deletedSandboxSchema, sandboxListSchema, sandboxSchema } from '@mayfly/
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import { runCommand } from '../../core/executions/run.ts';
+import { reconcile } from '../../core/recovery/reconcile.ts';
 import { deleteSandbox, expireSandboxes } from '../../core/sandboxes/end.ts';
 import { getSandbox } from '../../core/sandboxes/read.ts';
 
@@ -91,6 +92,15 @@ describe('create', () => {
     expect(service.driver.machines).toHaveLength(1);
   });
 
+  test('the key of a sandbox that failed after it was running still returns that sandbox', async () => {
+    const { body } = await create({}, { 'idempotency-key': 'k' });
+    service.driver.newest.die('killed by SIGKILL');
+    await service.core.background.idle();
+    const again = await create({}, { 'idempotency-key': 'k' });
+    expect([again.status, again.body.id, again.body.status]).toEqual([200, body.id, 'failed']);
+    expect(service.driver.machines).toHaveLength(1);
+  });
+
   test('two simultaneous creates with one Idempotency-Key: one creates, both return the sandbox', async () => {
     const both = await Promise.all([1, 2].map(() => create({}, { 'idempotency-key': 'k' })));
     expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 201]));
@@ -124,6 +134,22 @@ describe('list', () => {
     }
     const newestFirst = created.map(({ body }) => body).toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
     expect(seen).toEqual(newestFirst.map(({ id }) => id));
+  });
+
+  test('a cursor may be a time at which nothing was created', async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count++) {
+      ids.unshift((await create()).body.id);
+      service.clock.advanceMs(1_000);
+    }
+    const after = async (ms: number) => {
+      const cursor = new Date(service.clock.nowMs() - ms).toISOString();
+      return (await service.call('GET', `/v1/sandboxes?starting_after=${cursor}`)).body.data.map(({ id }) => id);
+    };
+    expect(await after(-86_400_000)).toEqual(ids);
+    expect(await after(1_500)).toEqual(ids.slice(1));
+    expect(await after(2_001)).toEqual(ids.slice(2));
+    expect(await after(3_001)).toEqual([]);
   });
 
   test('omits deleted sandboxes by default', async () => {
@@ -162,8 +188,17 @@ describe('delete', () => {
     expect([deleting.status, deleting.body.status]).toEqual([202, 'deleting']);
     sandboxSchema.parse(deleting.body);
     expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(202);
-    const exec = await service.call('POST', `/v1/sandboxes/${body.id}/exec`, { command: 'ls' });
-    expect([exec.status, exec.body.error.message]).toEqual([409, expect.stringContaining('deleting')]);
+    for (const [method, path, sent] of [
+      ['POST', 'exec', { command: 'ls' }],
+      ['PUT', 'files', { path: 'a', content: 'a' }],
+      ['GET', 'files'],
+      ['DELETE', 'files?path=a'],
+      ['POST', 'extend'],
+    ] as const) {
+      const refused = await service.call(method, `/v1/sandboxes/${body.id}/${path}`, sent);
+      expect([refused.status, refused.body.error.type]).toEqual([409, 'sandbox_not_running']);
+      expect(refused.body.error.message).toContain('deleting');
+    }
     gone.resolve();
     await vi.waitFor(async () => expect((await get(body.id)).status).toBe('deleted'), { timeout: 30_000 });
   });
@@ -218,6 +253,29 @@ test('an expired sandbox is deleted with its machine', async () => {
   await expireSandboxes(service.core);
   expect(await get(body.id)).toMatchObject({ status: 'deleted', status_reason: 'expired' });
   expect(service.driver.newest.destroyed).toBe(true);
+});
+
+test('a teardown that is stuck delays neither other expiries nor the next sweep', async () => {
+  await using stuck = await stubService({ teardownMs: 50 });
+  const expiring = async () => {
+    const { body } = await stuck.call('POST', '/v1/sandboxes', { timeout_minutes: 1 });
+    return { id: body.id, machine: stuck.driver.newest };
+  };
+  const statusOf = async (id: string) => (await stuck.call('GET', `/v1/sandboxes/${id}`)).body.status;
+  const [one, two, later] = [await expiring(), await expiring(), await expiring()];
+  await stuck.call('POST', `/v1/sandboxes/${later.id}/extend`, { additional_minutes: 1 });
+  const released = Promise.withResolvers<void>();
+  one.machine.beforeDestroyed = () => released.promise;
+  stuck.clock.advanceMs(60_000);
+  await expireSandboxes(stuck.core);
+  expect([await statusOf(one.id), await statusOf(two.id)]).toEqual(['deleting', 'deleted']);
+  await reconcile(stuck.core);
+  stuck.clock.advanceMs(60_000);
+  await expireSandboxes(stuck.core);
+  expect(await statusOf(later.id)).toBe('deleted');
+  released.resolve();
+  await stuck.core.background.idle();
+  expect(await statusOf(one.id)).toBe('deleted');
 });
 
 test('a machine that dies makes its sandbox failed, with the reason', async () => {

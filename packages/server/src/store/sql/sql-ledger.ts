@@ -144,10 +144,12 @@ function selectSummary(db: Kysely<Schema>, accountId: string, sinceMs: number) {
       sql<number>`cast(count(case when sandbox_id is not null and not exists
         (select 1 from sandboxes where sandboxes.id = ledger_entries.sandbox_id) then 1 end) as bigint)`.as('removed'),
     ]);
+  // A create that failed never got ready.
   const created = db
     .selectFrom('sandboxes')
     .where('account_id', '=', accountId)
     .where('created_at_ms', '>=', sinceMs)
+    .where('ready_at_ms', 'is not', null)
     .select(sql<number>`cast(count(*) as bigint)`.as('sandboxes_created'));
   return selectFunds(db, accountId)
     .innerJoin(entries.as('entries'), (join) => join.onTrue())

@@ -1,0 +1,69 @@
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from 'vitest';
+import { stubService } from '../../../test/app/stub-service.ts';
+import { type BodyPace, defaultBodyPace, isTooSlow } from './slow-body.ts';
+
+const patient: BodyPace = { stallMs: 60_000, graceMs: 60_000, leastBytesPerSecond: 500, checkMs: 10 };
+const stallsSoon = { ...patient, stallMs: 300 };
+
+let service: Awaited<ReturnType<typeof stubService>>;
+afterEach(() => service[Symbol.asyncDispose]());
+
+/** Sends the head of a create with a body of `bytes` bytes, and returns the connection. */
+async function startCreate(bodyPace: BodyPace, bytes: number, key?: string): Promise<Socket> {
+  service = await stubService({}, {}, { bodyPace });
+  const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.on('error', () => {});
+  const head = ['POST /v1/sandboxes HTTP/1.1', 'host: x', `authorization: Bearer ${key ?? service.key}`];
+  socket.write(`${[...head, `content-length: ${bytes}`, 'connection: close'].join('\r\n')}\r\n\r\n`);
+  return socket;
+}
+
+test('an upload over a slow line takes as long as it makes progress', async () => {
+  const json = JSON.stringify({ name: 'slow' });
+  const socket = await startCreate({ ...patient, graceMs: 100, leastBytesPerSecond: 1 }, json.length);
+  for (const character of json) {
+    await wait(50);
+    socket.write(character);
+  }
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 201 /);
+  expect(service.app.server.requestTimeout).toBe(0);
+});
+
+test('a body that stalls is answered with 408 and its connection is closed', async () => {
+  const socket = await startCreate(stallsSoon, 1_000);
+  socket.write('{"name":');
+  const answer = await text(socket);
+  expect(answer).toMatch(/^HTTP\/1.1 408 /);
+  expect(answer).toContain('"request_error"');
+});
+
+test('a body that trickles below the least rate is answered with 408', async () => {
+  const socket = await startCreate({ ...patient, graceMs: 100 }, 1_000_000);
+  const trickle = setInterval(() => socket.write(' '), 20);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 408 /);
+  clearInterval(trickle);
+});
+
+test('a connection that holds the body back after a refusal is closed', async () => {
+  const socket = await startCreate(stallsSoon, 1_000, 'mf_unknown');
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 401 /);
+});
+
+describe('the default pace', () => {
+  const minute = 60_000;
+  const at = (elapsedMs: number, receivedBytes: number, silentMs = 0) =>
+    isTooSlow({ elapsedMs, silentMs, receivedBytes }, defaultBodyPace);
+
+  test('allows the largest body at 1 KiB/s, which takes three hours', () => {
+    for (let minutes = 1; minutes < 180; minutes++) expect(at(minutes * minute, minutes * 60 * 1024)).toBe(false);
+  });
+
+  test('ends a body that pauses for 30 seconds, or that stays below 500 bytes per second', () => {
+    expect(at(minute / 2, 1_000_000, 30_000)).toBe(true);
+    expect(at(10 * minute, 10 * 60 * 400)).toBe(true);
+  });
+});
