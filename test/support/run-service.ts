@@ -14,7 +14,7 @@ const config = readConfig();
 const log = openLog(config);
 
 function openDriver(): Promise<QemuDriver> {
-  return QemuDriver.open({ ...host, dataDir: config.dataDir, log });
+  return QemuDriver.open({ ...host, dataDir: config.dataDir, refusedRanges: config.egressRefuse, log });
 }
 
 try {

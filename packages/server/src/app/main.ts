@@ -74,7 +74,7 @@ function serviceOptions(config: Config, machines: PreparedMachines): ServiceOpti
   return {
     config,
     log,
-    openDriver: () => openDriver({ ...machines, dataDir: config.dataDir, log }),
+    openDriver: () => openDriver({ ...machines, dataDir: config.dataDir, refusedRanges: config.egressRefuse, log }),
     connector: createGuestConnector(),
   };
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { MachineNetworksOptions } from '../../src/machines/qemu/network/machine-networks.ts';
 import type { NetworkLimits } from '../../src/machines/qemu/network/rules/machine-ruleset.ts';
 import { goCommand, goTools } from './go-tools.ts';
 import { RpcChild } from './rpc.ts';
@@ -15,6 +16,7 @@ export const forbiddenAddresses = [
   '10.0.0.1',
   '10.213.0.6',
   '100.64.0.1',
+  '168.63.129.16',
   '169.254.169.254',
   '172.16.0.1',
   '172.31.255.254',
@@ -25,6 +27,9 @@ export const forbiddenAddresses = [
   '198.19.255.1',
   '240.0.0.1',
 ];
+
+/** Settings of a service's networks besides its limits. */
+type ServiceOptions = Pick<MachineNetworksOptions, 'refusedRanges' | 'lookupsPerSecond'>;
 
 function hasGo(): boolean {
   return spawnSync(goCommand, ['version'], { stdio: 'ignore' }).status === 0;
@@ -165,13 +170,14 @@ export class NetworkLab {
   }
 
   /** Starts a service on the host. */
-  async service(owner = 'one', limits?: NetworkLimits): Promise<RpcChild> {
+  async service(owner = 'one', limits?: NetworkLimits, more: ServiceOptions = {}): Promise<RpcChild> {
     const service = this.#rpc('./service-worker.ts');
     await service.ask('open', {
       owner,
       helperPath: this.#tools.helperPath,
       resolvConfPath: this.#resolvConfPath,
       limits,
+      ...more,
     });
     return service;
   }
@@ -213,6 +219,14 @@ export class NetworkLab {
     } catch {
       return false;
     }
+  }
+
+  /**
+   * Opens connections from the namespace of a process and resets each with a packet that ends in the machine's namespace, so that only the
+   * host remembers them. Returns how many were opened.
+   */
+  abandonConnections(pid: number, target: string, count: number): number {
+    return Number(this.sh(`${this.#tools.testguestPath} abandon ${target} ${count}`, pid));
   }
 
   /** Everything on the host that a network could change. */

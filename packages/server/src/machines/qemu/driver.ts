@@ -15,6 +15,7 @@ import { QemuMachine } from './machine.ts';
 import { refuseNewerRecords } from './machine-folder.ts';
 import { MachineNetworks } from './network/machine-networks.ts';
 import { NetworkPool } from './network/network-pool.ts';
+import type { NetworkLimits } from './network/rules/machine-ruleset.ts';
 import { CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import { restoreTemplate } from './restore.ts';
 import { runStep, type StepRunner, stepsUntil } from './steps.ts';
@@ -39,6 +40,9 @@ export interface QemuDriverOptions {
   readonly networksAhead?: number;
   /** Lists the host's DNS servers; /etc/resolv.conf when absent. */
   readonly resolvConfPath?: string;
+  /** IPv4 ranges that no machine may reach, besides those that are always refused. */
+  readonly refusedRanges?: readonly string[];
+  readonly networkLimits?: NetworkLimits;
   /** How often the sizes of the machines' logs are checked. */
   readonly logCheckMs?: number;
   readonly cleanupRetryMs?: number;
@@ -87,6 +91,8 @@ export class QemuDriver implements MachineDriver {
         log,
         step,
         ...(options.resolvConfPath ? { resolvConfPath: options.resolvConfPath } : {}),
+        ...(options.refusedRanges ? { refusedRanges: options.refusedRanges } : {}),
+        ...(options.networkLimits ? { limits: options.networkLimits } : {}),
       }),
     );
     const cleanup = acquired.use(new CleanupRetrier(log, options.cleanupRetryMs));
