@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { MachineNetworksOptions } from '../../src/machines/qemu/network/machine-networks.ts';
 import type { NetworkLimits } from '../../src/machines/qemu/network/rules/machine-ruleset.ts';
-import { goCommand, goTools } from './go-tools.ts';
+import { goTools, hasGo } from './go-tools.ts';
 import { RpcChild } from './rpc.ts';
 
 /** Addresses that respond in the lab's internet although no machine may reach them. */
@@ -30,10 +30,6 @@ export const forbiddenAddresses = [
 
 /** Settings of a service's networks besides its limits. */
 type ServiceOptions = Pick<MachineNetworksOptions, 'refusedRanges' | 'lookupsPerSecond'>;
-
-function hasGo(): boolean {
-  return spawnSync(goCommand, ['version'], { stdio: 'ignore' }).status === 0;
-}
 
 /** The lab needs root, and Go to build the helpers. */
 export const canOpenNetworkLab = process.getuid?.() === 0 && hasGo();

@@ -9,6 +9,7 @@ import type { QemuEngine } from './engine.ts';
 import { HostResources } from './host-resources.ts';
 import { detectCgroups } from './jail/cgroup-layout.ts';
 import { Cgroups } from './jail/cgroups.ts';
+import { ProcessKiller } from './jail/process-killer.ts';
 import { type UidLease, UidLeases } from './jail/uid-leases.ts';
 import { LogTrimmer } from './log-trimmer.ts';
 import { QemuMachine } from './machine.ts';
@@ -81,8 +82,11 @@ export class QemuDriver implements MachineDriver {
     const layout = await detectCgroups();
     if (layout.missing.length > 0) log.warn({ missing: layout.missing }, 'cgroup_limits_missing');
     await using acquired = new AsyncDisposableStack();
+    const killer = new ProcessKiller(tools.jailPath);
     const instance = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
-    const cgroups = acquired.adopt(new Cgroups(layout, instance, step), (opened) => opened.removeEmptyParents());
+    const cgroups = acquired.adopt(new Cgroups(layout, instance, killer, step), (opened) =>
+      opened.removeEmptyParents(),
+    );
     const leases = acquired.use(new UidLeases(dataDir));
     const networks = acquired.use(
       await MachineNetworks.open({
@@ -108,7 +112,7 @@ export class QemuDriver implements MachineDriver {
     );
     const resources = new HostResources({ machinesDir, leases, cgroups, networks, networkPool, step });
     const logTrimmer = acquired.use(new LogTrimmer(log, options.logCheckMs));
-    const adoption = { machinesDir, resources, cgroups, leases, networks, cleanup, log, step };
+    const adoption = { machinesDir, resources, cgroups, leases, networks, killer, cleanup, log, step };
     return new QemuDriver(options, { ...adoption, networkPool, logTrimmer, acquired: acquired.move() });
   }
 

@@ -5,20 +5,25 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { runStep, type StepRunner } from '../steps.ts';
 import type { CgroupLayout, Hierarchy } from './cgroup-layout.ts';
 import { type CgroupLimits, type ControlFile, controlFiles } from './cgroup-limits.ts';
+import type { ProcessKiller } from './process-killer.ts';
 
 /** The folder for all of Mayfly's groups in a hierarchy. Nothing outside it is ever written. */
 const ownFolder = 'mayfly';
+
+type GroupKiller = Pick<ProcessKiller, 'killGroup'>;
 
 /** The cgroups of one service's machines: mayfly/<instance>/<id> in every hierarchy. */
 export class Cgroups {
   readonly #layout: CgroupLayout;
   readonly #instance: string;
+  readonly #killer: GroupKiller;
   readonly #step: StepRunner;
   /** Hierarchies whose parent folders are known to exist. */
   readonly #prepared = new Set<Hierarchy>();
 
-  constructor(layout: CgroupLayout, instance: string, step: StepRunner = runStep) {
+  constructor(layout: CgroupLayout, instance: string, killer: GroupKiller, step: StepRunner = runStep) {
     this.#layout = layout;
+    this.#killer = killer;
     this.#step = step;
     this.#instance = checkName(instance);
   }
@@ -41,7 +46,9 @@ export class Cgroups {
   /** Kills the processes in a machine's group and removes it. A missing group is no error. */
   async remove(id: string): Promise<void> {
     checkName(id);
-    for (const hierarchy of this.#layout.hierarchies) await removeGroup(join(this.#parent(hierarchy), id));
+    for (const hierarchy of this.#layout.hierarchies) {
+      await removeGroup(join(this.#parent(hierarchy), id), this.#killer);
+    }
   }
 
   /** The ids of all machines that have a group, including those of an earlier service with the same instance name. */
@@ -109,11 +116,14 @@ function checkName(name: string): string {
 /** How long to wait before trying again to remove a group that still has processes. */
 const removeRetryMs = 5;
 
+/** How long to wait before killing the processes of a group again: those that were forked meanwhile. */
+const killRetryMs = 250;
+
 /** How long the kernel may take to end the processes of a group. */
 const removeDeadlineMs = 10_000;
 
 /** Kills every process of a group and removes it. A missing group is no error. Fails when the processes do not end in time. */
-async function removeGroup(group: string): Promise<void> {
+async function removeGroup(group: string, killer: GroupKiller): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += removeRetryMs) {
     try {
       await rmdir(group);
@@ -125,33 +135,18 @@ async function removeGroup(group: string): Promise<void> {
         throw new Error(`could not remove the cgroup ${group}`, { cause });
       }
     }
-    await killAll(group);
+    if (waitedMs % killRetryMs === 0) await killAll(group, killer);
     await wait(removeRetryMs);
   }
 }
 
-async function killAll(group: string): Promise<void> {
+async function killAll(group: string, killer: GroupKiller): Promise<void> {
   // Opened without O_CREAT, because groups of version 1 and of kernels before 5.14 have no such file.
   const killedAtOnce = await writeFile(join(group, 'cgroup.kill'), '1', { flag: constants.O_WRONLY }).then(
     () => true,
     () => false,
   );
-  if (killedAtOnce) return;
-  for (const pid of parseProcs(await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => ''))) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch (error) {
-      if (errorCode(error) !== 'ESRCH') throw error;
-    }
-  }
-}
-
-/** The pids in a cgroup.procs file. A process of another pid namespace is listed as 0, which must never be killed: it means a whole group. */
-export function parseProcs(text: string): number[] {
-  return text
-    .split('\n')
-    .map(Number)
-    .filter((pid) => Number.isSafeInteger(pid) && pid > 1);
+  if (!killedAtOnce) await killer.killGroup(group);
 }
 
 /** The error codes of a control file that the kernel does not have. */
