@@ -1,5 +1,5 @@
 // Command mayfly-jail enters a jail and becomes another program there, with the same process id and without any privileges.
-// It is started as root with one argument, a JSON document.
+// It is started as root with one argument, a JSON document. With the argument "kill" it kills processes instead; see kill.go.
 package main
 
 import (
@@ -18,7 +18,11 @@ func init() { runtime.LockOSThread() }
 
 func main() {
 	debug.SetGCPercent(-1)
-	if err := enter(os.Args[1:]); err != nil {
+	run, arguments := enter, os.Args[1:]
+	if len(arguments) > 0 && arguments[0] == "kill" {
+		run, arguments = kill, arguments[1:]
+	}
+	if err := run(arguments); err != nil {
 		fmt.Fprintf(os.Stderr, "mayfly-jail: %v\n", err)
 		os.Exit(exitCode)
 	}

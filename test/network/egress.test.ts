@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defaultNetworkLimits } from '#server/machines/qemu/network/rules/machine-ruleset.ts';
 import { canOpenNetworkLab, forbiddenAddresses, hostAddresses, NetworkLab } from '#server-test/network/network-lab.ts';
 import type { RpcChild } from '#server-test/network/rpc.ts';
 import { selfSigned } from '#server-test/network/self-signed.ts';
@@ -18,6 +19,7 @@ let machines: RpcChild;
 let folder: string;
 let before: string;
 let website: ChildProcess;
+const hostConnections = 100;
 const identity = selfSigned(['one.example', 'two.example'], ['203.0.113.1', '203.0.113.2']);
 
 beforeAll(async () => {
@@ -32,14 +34,20 @@ beforeAll(async () => {
   });
   if (website.stdout) await once(website.stdout, 'data', { signal: AbortSignal.timeout(20_000) });
   await internet.ask('listenUdp', { port: 7777, address: '203.0.113.1' });
-  const names = { 'one.example': ['203.0.113.1'], 'two.example': ['198.51.100.1'] };
+  const names = {
+    'one.example': ['203.0.113.1'],
+    'two.example': ['198.51.100.1'],
+    'inside.example': ['169.254.169.254'],
+  };
   await internet.ask('serveDns', { address: '203.0.113.53', ttlSeconds: 60, names });
   host = lab.hostProgram();
   await host.ask('listenTcp', { port: 9000 });
   before = lab.snapshot();
   machines = lab.worker(join(import.meta.dirname, '../support/machines-worker.ts'));
   const { resolvConfPath } = lab;
-  await machines.ask('open', { host: preparedHost(), dataDir: folder, resolvConfPath });
+  const networkLimits = { ...defaultNetworkLimits, hostConnections };
+  const refusedRanges = ['198.51.100.2'];
+  await machines.ask('open', { host: preparedHost(), dataDir: folder, resolvConfPath, networkLimits, refusedRanges });
   await machines.ask('launch', { name: 'one' });
   await machines.ask('launch', { name: 'other' });
 });
@@ -150,6 +158,47 @@ s.sendto(b"ping", ("203.0.113.1", 7777)); print(s.recv(10).decode())`;
     ]);
     await machines.ask('setEgress', { name: 'one', egress: 'all' });
     expect(await outcomes(targets)).toEqual(['open', 'open', 'open', 'open']);
+  });
+
+  it('connections that only the host remembers are limited per machine, and the others keep working', async () => {
+    const { pid } = await machines.ask<{ pid: number }>('launch', { name: 'hostile' });
+    const attack = `import socket, struct
+opened = 0
+for _ in range(300):
+    s = socket.socket(); s.settimeout(20)
+    try: s.connect(("203.0.113.1", 80))
+    except OSError: continue
+    opened += 1
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 1)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.close()
+print(opened)`;
+    const { stdout } = await run(`python3 -c '${attack}'`, 'hostile');
+    const inNamespace = lab.sh('cat /proc/net/nf_conntrack | grep -c ESTABLISHED || true', pid).trim();
+    const onHost = Number(lab.sh('conntrack -L -p tcp --state ESTABLISHED 2>/dev/null | grep -c src=198.19. || true'));
+    console.log(
+      `of 300 connections ${stdout} were opened and reset; established in the namespace: ${inNamespace}, on the host: ${onHost}`,
+    );
+    expect(Number(stdout)).toBeGreaterThan(0);
+    expect(onHost).toBeLessThanOrEqual(hostConnections + 10);
+    expect(await outcomes(['203.0.113.1:80'], 'hostile')).toEqual(['refused']);
+    expect(await outcomes(['203.0.113.1:80'], 'other')).toEqual(['open']);
+    expect((await run('true', 'other')).exitCode).toBe(0);
+  });
+
+  it("neither a name of a refused range nor the operator's ranges nor QEMU's own sockets lead out", async () => {
+    const { pid } = await machines.ask<{ pid: number }>('launch', { name: 'broken-out' });
+    expect((await run('getent ahostsv4 inside.example', 'broken-out')).exitCode).toBe(2);
+    expect(await outcomes(['198.51.100.2:80', '198.51.100.1:80'], 'broken-out')).toEqual(['refused', 'open']);
+    for (const port of [7778, 7779]) await internet.ask('countUdp', { port, address: '203.0.113.1' });
+    const send = 'const s = require("dgram").createSocket("udp4"); s.send("x", 7778, "203.0.113.1", () => s.close())';
+    const asQemu = `setpriv --reuid $(stat -c %u /proc/${pid}) --clear-groups`;
+    lab.sh(`${asQemu} ${process.execPath} -e '${send}'`, pid);
+    const fromGuest = 'import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("203.0.113.1", 7779))';
+    await run(`python3 -c '${fromGuest}'`, 'broken-out');
+    await expect.poll(() => internet.ask('countedOn', { port: 7779 })).toBe(1);
+    expect(await internet.ask('countedOn', { port: 7778 })).toBe(0);
+    expect((await run('true', 'other')).exitCode).toBe(0);
   });
 
   it('a policy set at launch applies from the first moment', async () => {

@@ -3,7 +3,7 @@
 import type { GuestAgent } from '#server/core/ports/guest-agent.ts';
 import type { EgressPolicy } from '#server/core/ports/machine-driver.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
-import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import { QemuDriver, type QemuDriverOptions } from '#server/machines/qemu/driver.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
 import { serveRpc } from '#server-test/network/rpc.ts';
 import type { PreparedHost } from './prepared-host.ts';
@@ -22,10 +22,15 @@ function machineOf(id: string) {
   return found;
 }
 
+interface OpenRequest
+  extends Pick<QemuDriverOptions, 'dataDir' | 'resolvConfPath' | 'refusedRanges' | 'networkLimits'> {
+  readonly host: PreparedHost;
+}
+
 serveRpc({
-  open: async ({ host, dataDir, resolvConfPath }: { host: PreparedHost; dataDir: string; resolvConfPath: string }) => {
+  open: async ({ host, ...options }: OpenRequest) => {
     const log = { debug: () => {}, info: () => {}, warn: writeLog, error: writeLog };
-    driver = await QemuDriver.open({ ...host, dataDir, resolvConfPath, log });
+    driver = await QemuDriver.open({ ...host, ...options, log });
     await driver.adopt();
   },
   launch: async ({ name, egress }: { name: string; egress?: EgressPolicy }) => {
@@ -33,6 +38,7 @@ serveRpc({
     const machine = await driver.launch({ id: name, size: 'small', ...(egress ? { egress } : {}) });
     const identity = { hostname: name, machineId: '0'.repeat(32), expiresAtMs: 0 };
     machines.set(name, { machine, agent: await connector.attach(machine, 60_000, identity) });
+    return { pid: machine.pid };
   },
   run: async ({ name, command }: { name: string; command: string }) => {
     executions += 1;

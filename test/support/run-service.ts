@@ -15,7 +15,13 @@ const config = readConfig();
 const log = openLog(config);
 
 function openDriver(): Promise<QemuDriver> {
-  return QemuDriver.open({ ...host, ...machineLimits(config), dataDir: config.dataDir, log });
+  return QemuDriver.open({
+    ...host,
+    ...machineLimits(config),
+    dataDir: config.dataDir,
+    refusedRanges: config.egressRefuse,
+    log,
+  });
 }
 
 try {

@@ -1,8 +1,9 @@
 // testguest simulates a virtual machine in tests. It opens a machine's tap as the machine's user, as QEMU does, and connects
-// it to a tap in the namespace of a simulated guest. It can also send one ping.
+// it to a tap in the namespace of a simulated guest. It can also send one ping, or open connections that only the host remembers.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -29,8 +30,10 @@ func main() {
 		err = join(os.Args[2], os.Args[3], os.Args[4])
 	case len(os.Args) == 3 && os.Args[1] == "ping":
 		err = ping(os.Args[2])
+	case len(os.Args) == 4 && os.Args[1] == "abandon":
+		err = abandon(os.Args[2], os.Args[3])
 	default:
-		err = fmt.Errorf("usage: testguest join MACHINE-NETNS UID GUEST-NETNS | testguest ping ADDRESS")
+		err = fmt.Errorf("usage: testguest join MACHINE-NETNS UID GUEST-NETNS | testguest ping ADDRESS | testguest abandon ADDRESS:PORT COUNT")
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -127,4 +130,37 @@ func ping(address string) error {
 			return nil
 		}
 	}
+}
+
+// abandon opens connections one after another and resets each with a packet whose TTL ends in the machine's namespace: the namespace
+// forgets the connection, the host never learns that it was closed. It prints how many were opened.
+func abandon(address, count string) error {
+	total, err := strconv.Atoi(count)
+	if err != nil {
+		return err
+	}
+	opened := 0
+	for range total {
+		conn, err := net.DialTimeout("tcp4", address, time.Second)
+		if err != nil {
+			continue
+		}
+		opened++
+		raw, err := conn.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		var failed error
+		if err := raw.Control(func(fd uintptr) {
+			failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, syscall.IP_TTL, 1)
+		}); err != nil || failed != nil {
+			return fmt.Errorf("set the TTL: %w", errors.Join(err, failed))
+		}
+		if err := conn.(*net.TCPConn).SetLinger(0); err != nil {
+			return err
+		}
+		conn.Close()
+	}
+	fmt.Println(opened)
+	return nil
 }

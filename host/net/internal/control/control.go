@@ -9,7 +9,6 @@ import (
 
 	"mayfly/net/internal/machine"
 	"mayfly/net/internal/names"
-	"mayfly/net/internal/upstream"
 )
 
 // Request is one request of the service.
@@ -36,14 +35,14 @@ type Response struct {
 
 // Control serves the machines of one service.
 type Control struct {
-	servers *upstream.Servers
+	shared  *machine.Shared
 	mu      sync.Mutex
 	serving map[int]*machine.Machine
 }
 
 // New creates a Control without machines.
-func New(servers *upstream.Servers) *Control {
-	return &Control{servers: servers, serving: map[int]*machine.Machine{}}
+func New(shared *machine.Shared) *Control {
+	return &Control{shared: shared, serving: map[int]*machine.Machine{}}
 }
 
 // Serve handles requests until the input ends. Requests run concurrently; the service sends one at a time per slot.
@@ -93,7 +92,7 @@ func (c *Control) add(request Request, policy *names.Policy) error {
 	if err := c.remove(request.Slot); err != nil {
 		return err
 	}
-	added, err := machine.Start(request.Netns, request.Listen, c.servers, policy)
+	added, err := machine.Start(request.Netns, request.Listen, c.shared, policy)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 
+	"mayfly/net/internal/machine"
 	"mayfly/net/internal/upstream"
 )
 
@@ -28,7 +29,7 @@ func FuzzOrders(f *testing.F) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = New(upstream.NewServers("/nowhere")).Serve(bytes.NewReader(requests), output)
+			_ = New(&machine.Shared{Servers: upstream.NewServers("/nowhere")}).Serve(bytes.NewReader(requests), output)
 		}()
 		decoder := json.NewDecoder(answers)
 		for range count {

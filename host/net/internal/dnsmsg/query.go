@@ -13,6 +13,8 @@ const (
 
 	typeCNAME = 5
 	typeOPT   = 41
+	typeSVCB  = 64
+	typeHTTPS = 65
 	typeIXFR  = 251
 	typeAXFR  = 252
 

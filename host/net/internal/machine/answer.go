@@ -30,12 +30,16 @@ func (m *Machine) answer(message []byte, overUDP bool) []byte {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	response, err := m.servers.Exchange(ctx, query, overUDP)
+	response, err := m.shared.Servers.Exchange(ctx, query, overUDP)
 	if err != nil {
 		return query.Reply(dnsmsg.RcodeServerFailure)
 	}
 	if overUDP && dnsmsg.IsTruncated(response) {
 		return query.Truncated()
+	}
+	response, err = query.WithoutRefused(response, m.shared.isRefused)
+	if err != nil {
+		return query.Reply(dnsmsg.RcodeServerFailure)
 	}
 	addresses, err := query.Addresses(response)
 	if err != nil {

@@ -3,6 +3,8 @@ package machine
 
 import (
 	"net"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,15 +28,27 @@ const (
 	pauseAfterError      = 10 * time.Millisecond
 )
 
+// Shared is what the DNS servers of all machines have in common.
+type Shared struct {
+	Servers *upstream.Servers
+	// Refused are the ranges whose addresses no answer may contain.
+	Refused []netip.Prefix
+	Rate    *TotalRate
+}
+
+func (s *Shared) isRefused(ip netip.Addr) bool {
+	return slices.ContainsFunc(s.Refused, func(refused netip.Prefix) bool { return refused.Contains(ip) })
+}
+
 // Machine is the DNS server of one machine.
 type Machine struct {
 	netnsPath   string
-	servers     *upstream.Servers
+	shared      *Shared
 	udp         *net.UDPConn
 	tcp         net.Listener
 	pending     chan struct{}
 	connections chan struct{}
-	rate        *tokenBucket
+	rate        *queryRate
 
 	// mu guards policy and resolved, which change together with the namespace's rules.
 	mu       sync.Mutex
@@ -47,13 +61,13 @@ type Machine struct {
 }
 
 // Start listens on an address inside a namespace and serves until Close.
-func Start(netnsPath, address string, servers *upstream.Servers, policy *names.Policy) (*Machine, error) {
+func Start(netnsPath, address string, shared *Shared, policy *names.Policy) (*Machine, error) {
 	machine := &Machine{
 		netnsPath:   netnsPath,
-		servers:     servers,
+		shared:      shared,
 		pending:     make(chan struct{}, maxPendingQueries),
 		connections: make(chan struct{}, maxConnections),
-		rate:        newTokenBucket(queriesPerSecond, queryBurst),
+		rate:        shared.Rate.forMachine(),
 		policy:      policy,
 		resolved:    newResolvedAddresses(maxResolvedAddresses),
 		conns:       map[net.Conn]bool{},

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
 
 	"mayfly/net/internal/dnsmsg"
@@ -118,30 +117,4 @@ func readFrame(conn net.Conn) ([]byte, error) {
 	message := make([]byte, size)
 	_, err := io.ReadFull(conn, message)
 	return message, err
-}
-
-// tokenBucket limits the queries per second and allows a burst after idle time.
-type tokenBucket struct {
-	mu        sync.Mutex
-	perSecond float64
-	burst     float64
-	tokens    float64
-	updatedAt time.Time
-}
-
-func newTokenBucket(perSecond, burst float64) *tokenBucket {
-	return &tokenBucket{perSecond: perSecond, burst: burst, tokens: burst, updatedAt: time.Now()}
-}
-
-func (b *tokenBucket) take() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	b.tokens = min(b.burst, b.tokens+now.Sub(b.updatedAt).Seconds()*b.perSecond)
-	b.updatedAt = now
-	if b.tokens < 1 {
-		return false
-	}
-	b.tokens--
-	return true
 }

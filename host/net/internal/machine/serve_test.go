@@ -53,10 +53,3 @@ func FuzzConnection(f *testing.F) {
 		}
 	})
 }
-
-func TestTheQueryRateIsLimited(t *testing.T) {
-	bucket := newTokenBucket(0, 2)
-	if !bucket.take() || !bucket.take() || bucket.take() {
-		t.Fatal("a burst of two did not let exactly two queries through")
-	}
-}

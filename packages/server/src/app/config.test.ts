@@ -29,6 +29,7 @@ test('everything has a default', () => {
     diskRates: { bytesPerSecond: 134_217_728, operationsPerSecond: 4_000 },
     retentionDays: 30,
     maxMachines: undefined,
+    egressRefuse: [],
     prices: { small: 50_000, medium: 100_000, large: 200_000 },
     limits: defaultLimits,
     trustProxy: false,
@@ -46,6 +47,14 @@ test('settings are read, and an empty one counts as missing', () => {
   });
   expect(config).toMatchObject({ port: 0, host: '127.0.0.1', bootstrapCreditMicroUsd: 2_500_000 });
   expect(config.publicUrl).toBe('https://m.example');
+});
+
+test('ranges that machines may not reach are read, and anything but IPv4 is an error', () => {
+  const read = (MAYFLY_EGRESS_REFUSE: string) => readConfig({ MAYFLY_EGRESS_REFUSE }).egressRefuse;
+  expect(read('203.0.113.7, 198.51.100.9/24')).toEqual(['203.0.113.7', '198.51.100.0/24']);
+  for (const wrong of ['example.com', 'fd00::/8', '10.0.0.0/33', '203.0.113.7,', '203.0.113.7;203.0.113.8']) {
+    expect(() => read(wrong)).toThrow('MAYFLY_EGRESS_REFUSE: must be a comma-separated list of at most 1000 IPv4');
+  }
 });
 
 test('preview settings are read', () => {

@@ -39,6 +39,7 @@ const environment = z.object({
   MAYFLY_DISK_OPERATIONS_PER_SECOND: setting(wholeNumber(10, 10_000_000), defaultDiskRates.operationsPerSecond),
   MAYFLY_RETENTION_DAYS: setting(wholeNumber(1, 36_500), 30),
   MAYFLY_MAX_MACHINES: setting(wholeNumber(1, 1_000_000), undefined),
+  MAYFLY_EGRESS_REFUSE: setting(field.ipv4Ranges, []),
   MAYFLY_PRICE_SMALL: setting(field.microUsd, 50_000),
   MAYFLY_PRICE_MEDIUM: setting(field.microUsd, 100_000),
   MAYFLY_PRICE_LARGE: setting(field.microUsd, 200_000),
@@ -82,6 +83,8 @@ export interface Config {
   readonly retentionDays: number;
   /** The most machines at once, over all accounts; unlimited when absent. */
   readonly maxMachines: number | undefined;
+  /** IPv4 ranges that no machine may reach, besides those that are always refused. */
+  readonly egressRefuse: readonly string[];
   /** In micro-dollars per hour. */
   readonly prices: Readonly<Record<SizeName, number>>;
   readonly limits: Limits;
@@ -141,6 +144,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     },
     retentionDays: data.MAYFLY_RETENTION_DAYS,
     maxMachines: data.MAYFLY_MAX_MACHINES,
+    egressRefuse: data.MAYFLY_EGRESS_REFUSE,
     prices: { small: data.MAYFLY_PRICE_SMALL, medium: data.MAYFLY_PRICE_MEDIUM, large: data.MAYFLY_PRICE_LARGE },
     limits,
     trustProxy: data.MAYFLY_TRUST_PROXY,

@@ -78,7 +78,14 @@ function serviceOptions(config: Config, machines: PreparedMachines): ServiceOpti
   return {
     config,
     log,
-    openDriver: () => openDriver({ ...machines, ...machineLimits(config), dataDir: config.dataDir, log }),
+    openDriver: () =>
+      openDriver({
+        ...machines,
+        ...machineLimits(config),
+        dataDir: config.dataDir,
+        refusedRanges: config.egressRefuse,
+        log,
+      }),
     connector: createGuestConnector(),
   };
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type SizeName, sizeNames } from '@mayfly/contract';
 import { z } from 'zod';
+import { formatCidr, parseCidr } from '../machines/qemu/network/plan/ipv4.ts';
 
 /** An optional setting. An empty value counts as missing and gets the default. */
 export function setting<Value extends z.ZodType, const Default>(value: Value, defaultValue: Default) {
@@ -65,6 +66,18 @@ function isAddressOrRange(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   return isIP(address) > 0 && rest.length === 0 && (bits === undefined || /^\d{1,3}$/.test(bits));
 }
+
+const maxRanges = 1_000;
+const rangesError = `must be a comma-separated list of at most ${maxRanges} IPv4 addresses and CIDR blocks, e.g. 203.0.113.7,198.51.100.0/24`;
+
+/** IPv4 addresses and CIDR blocks. */
+export const ipv4Ranges = z.string({ error: rangesError }).transform((text, context): readonly string[] => {
+  const blocks = text.split(',').map((part) => parseCidr(part.trim()));
+  const valid = blocks.filter((block) => block !== undefined);
+  if (valid.length === blocks.length && blocks.length <= maxRanges) return valid.map(formatCidr);
+  context.addIssue({ code: 'custom', message: rangesError });
+  return z.NEVER;
+});
 
 const maxPoolOfOneSize = 100;
 const poolError = `must be sizes and numbers, e.g. small=1,large=2 (at most ${maxPoolOfOneSize} of one size), or none`;

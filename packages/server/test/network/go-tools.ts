@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,28 +14,43 @@ export interface GoTools {
 export const goCommand = process.env.MAYFLY_TEST_GO ?? 'go';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
-const goModule = join(root, 'host/net');
 const cacheFolder = join(root, 'node_modules/.cache/mayfly-net');
+
+/** Whether the Go programs of the host can be built here. */
+export function hasGo(): boolean {
+  return spawnSync(goCommand, ['version'], { stdio: 'ignore' }).status === 0;
+}
 
 /** Builds the programs of host/net. The result is cached until their sources change. */
 export function goTools(): GoTools {
-  const folder = join(cacheFolder, digestSources());
-  if (!existsSync(folder)) build(folder);
+  const folder = buildOnce('host/net', ['.', './testguest']);
   return { helperPath: join(folder, 'net'), testguestPath: join(folder, 'testguest') };
 }
 
-function digestSources(): string {
+/** Builds host/jail and returns the path of the program. */
+export function jailProgram(): string {
+  return join(buildOnce('host/jail', ['.']), 'jail');
+}
+
+function buildOnce(module: string, packages: readonly string[]): string {
+  const cwd = join(root, module);
+  const folder = join(cacheFolder, digestSources(cwd));
+  if (!existsSync(folder)) build(cwd, packages, folder);
+  return folder;
+}
+
+function digestSources(cwd: string): string {
   const hash = createHash('sha256').update(process.arch);
-  for (const path of globSync('**/*.go', { cwd: goModule }).sort()) hash.update(readFileSync(join(goModule, path)));
+  for (const path of globSync('**/*.go', { cwd }).sort()) hash.update(readFileSync(join(cwd, path)));
   return hash.digest('hex').slice(0, 16);
 }
 
-function build(folder: string): void {
+function build(cwd: string, packages: readonly string[], folder: string): void {
   mkdirSync(cacheFolder, { recursive: true });
   const stagingDir = mkdtempSync(join(cacheFolder, 'building-'));
   try {
     const env = { ...process.env, CGO_ENABLED: '0' };
-    execFileSync(goCommand, ['build', '-o', stagingDir, '.', './testguest'], { cwd: goModule, env });
+    execFileSync(goCommand, ['build', '-o', `${stagingDir}/`, ...packages], { cwd, env });
     if (!existsSync(folder)) renameSync(stagingDir, folder);
   } finally {
     rmSync(stagingDir, { recursive: true, force: true });

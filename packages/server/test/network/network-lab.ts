@@ -1,12 +1,13 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { MachineNetworksOptions } from '../../src/machines/qemu/network/machine-networks.ts';
 import type { NetworkLimits } from '../../src/machines/qemu/network/rules/machine-ruleset.ts';
-import { goCommand, goTools } from './go-tools.ts';
+import { goTools, hasGo } from './go-tools.ts';
 import { RpcChild } from './rpc.ts';
 
 /** Addresses that respond in the lab's internet although no machine may reach them. */
@@ -15,6 +16,7 @@ export const forbiddenAddresses = [
   '10.0.0.1',
   '10.213.0.6',
   '100.64.0.1',
+  '168.63.129.16',
   '169.254.169.254',
   '172.16.0.1',
   '172.31.255.254',
@@ -26,9 +28,8 @@ export const forbiddenAddresses = [
   '240.0.0.1',
 ];
 
-function hasGo(): boolean {
-  return spawnSync(goCommand, ['version'], { stdio: 'ignore' }).status === 0;
-}
+/** Settings of a service's networks besides its limits. */
+type ServiceOptions = Pick<MachineNetworksOptions, 'refusedRanges' | 'lookupsPerSecond'>;
 
 /** The lab needs root, and Go to build the helpers. */
 export const canOpenNetworkLab = process.getuid?.() === 0 && hasGo();
@@ -165,13 +166,14 @@ export class NetworkLab {
   }
 
   /** Starts a service on the host. */
-  async service(owner = 'one', limits?: NetworkLimits): Promise<RpcChild> {
+  async service(owner = 'one', limits?: NetworkLimits, more: ServiceOptions = {}): Promise<RpcChild> {
     const service = this.#rpc('./service-worker.ts');
     await service.ask('open', {
       owner,
       helperPath: this.#tools.helperPath,
       resolvConfPath: this.#resolvConfPath,
       limits,
+      ...more,
     });
     return service;
   }
@@ -213,6 +215,14 @@ export class NetworkLab {
     } catch {
       return false;
     }
+  }
+
+  /**
+   * Opens connections from the namespace of a process and resets each with a packet that ends in the machine's namespace, so that only the
+   * host remembers them. Returns how many were opened.
+   */
+  abandonConnections(pid: number, target: string, count: number): number {
+    return Number(this.sh(`${this.#tools.testguestPath} abandon ${target} ${count}`, pid));
   }
 
   /** Everything on the host that a network could change. */

@@ -7,7 +7,8 @@ import { serveRpc } from './rpc.ts';
 /** A process on the network: a guest, the internet, or a program of the host. */
 const connections = new Map<number, Socket>();
 let lastConnection = 0;
-let counted = 0;
+/** The datagrams that arrived, by port. */
+const counted = new Map<number, number>();
 
 function outcomeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
@@ -58,15 +59,15 @@ serveRpc({
       const socket = createSocket('udp4', (message, from) => socket.send(message, from.port, from.address));
       socket.once('error', reject).bind(port, address, () => resolve());
     }),
-  /** Counts the datagrams that arrive. `counted` returns the number. */
+  /** Counts the datagrams that arrive. `countedOn` returns the number. */
   countUdp: ({ port, address }: { port: number; address: string }) =>
     new Promise<void>((resolve, reject) => {
       const socket = createSocket('udp4', () => {
-        counted += 1;
+        counted.set(port, (counted.get(port) ?? 0) + 1);
       });
       socket.once('error', reject).bind(port, address, () => resolve());
     }),
-  counted: () => counted,
+  countedOn: ({ port }: { port: number }) => counted.get(port) ?? 0,
   /** Sends datagrams as fast as it can and returns how long that took. */
   floodUdp: async ({ host, port, count }: { host: string; port: number; count: number }) => {
     const startedAtMs = performance.now();
@@ -134,6 +135,13 @@ serveRpc({
     } catch (error) {
       return outcomeOf(error);
     }
+  },
+  /** Looks a name up many times at once and returns how many lookups were answered. */
+  lookUpMany: async ({ name, count }: { name: string; count: number }) => {
+    const resolver = new Resolver({ timeout: 300, tries: 1 });
+    resolver.setServers(['10.213.0.1']);
+    const lookups = Array.from({ length: count }, () => resolver.resolve4(name));
+    return (await Promise.allSettled(lookups)).filter(({ status }) => status === 'fulfilled').length;
   },
   /** Sends bytes to an echo server and returns the bits per second. */
   upload: ({ host, port, bytes }: { host: string; port: number; bytes: number }) =>

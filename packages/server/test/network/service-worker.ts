@@ -1,6 +1,9 @@
 import type { EgressPolicy } from '../../src/core/ports/machine-driver.ts';
-import { type MachineNetwork, MachineNetworks } from '../../src/machines/qemu/network/machine-networks.ts';
-import type { NetworkLimits } from '../../src/machines/qemu/network/rules/machine-ruleset.ts';
+import {
+  type MachineNetwork,
+  MachineNetworks,
+  type MachineNetworksOptions,
+} from '../../src/machines/qemu/network/machine-networks.ts';
 import { ReleaseStack } from '../../src/machines/qemu/release-stack.ts';
 import { runStep } from '../../src/machines/qemu/steps.ts';
 import { pinoLog } from '../machines/pino-log.ts';
@@ -36,7 +39,7 @@ async function keep(make: (releases: ReleaseStack) => Promise<MachineNetwork>): 
 }
 
 serveRpc({
-  open: async (options: { owner: string; helperPath: string; resolvConfPath: string; limits?: NetworkLimits }) => {
+  open: async (options: Omit<MachineNetworksOptions, 'log'>) => {
     networks = await MachineNetworks.open({ ...options, log });
   },
   create: ({ slot, uid, egress }: { slot: number; uid: number; egress?: EgressPolicy }) =>

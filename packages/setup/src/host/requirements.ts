@@ -96,6 +96,7 @@ function serviceTools(arch: string): readonly RequiredTool[] {
     { name: 'xz', debianPackage: 'xz-utils' },
     { name: 'ip', debianPackage: 'iproute2' },
     { name: 'nft', debianPackage: 'nftables' },
+    { name: 'conntrack', debianPackage: 'conntrack' },
     { name: 'setpriv', debianPackage: 'util-linux' },
   ];
 }

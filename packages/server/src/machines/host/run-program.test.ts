@@ -44,6 +44,17 @@ it('kills a program that is too slow, with everything it started', async () => {
   }
 });
 
+it('does not wait for what a program left behind when its time is over, and signals no process id that may be reused', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'mayfly-run-'));
+  try {
+    const pidPath = join(folder, 'pid');
+    await expect(sh(`setsid sleep 1000 & echo $! >${pidPath}`, { deadlineMs: 1_000 })).resolves.toBe('');
+    process.kill(Number(await readFile(pidPath, 'utf8')), 'SIGKILL');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 it('ends a program when the signal is aborted, and starts none afterwards', async () => {
   const abort = new AbortController();
   const onLine = () => abort.abort(new Error('stopped'));

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
@@ -50,13 +50,13 @@ export async function runProgram(
 
   let killTimer: NodeJS.Timeout | undefined;
   const endGently = (): void => {
-    signalGroup(child.pid, 'SIGTERM');
-    killTimer = setTimeout(() => signalGroup(child.pid, 'SIGKILL'), killAfterMs);
+    signalGroup(child, 'SIGTERM');
+    killTimer = setTimeout(() => signalGroup(child, 'SIGKILL'), killAfterMs);
   };
   let expired = false;
   const expire = (): void => {
     expired = true;
-    signalGroup(child.pid, 'SIGKILL');
+    signalGroup(child, 'SIGKILL');
   };
   signal?.addEventListener('abort', endGently);
   const deadline = deadlineMs === undefined ? undefined : setTimeout(expire, deadlineMs);
@@ -107,10 +107,19 @@ function collectLines(onLine: ((line: string) => void) | undefined) {
   };
 }
 
-function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
+/**
+ * Signals the program's process group. Once the program itself has exited, its id may belong to another process, so only its pipes are
+ * closed: whatever it left behind is not waited for.
+ */
+function signalGroup(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  if (child.exitCode !== null || child.signalCode !== null) {
+    child.stdout.destroy();
+    child.stderr.destroy();
+    return;
+  }
   try {
-    process.kill(-pid, signal);
+    process.kill(-child.pid, signal);
   } catch {
     // The group is gone already.
   }

@@ -36,6 +36,8 @@ function parts(overrides: Partial<AdoptionParts> = {}): AdoptionParts {
     cgroups: { list: async () => [], memoryBytesOf: async () => 0 },
     leases: { reclaim: () => [] },
     networks: { sweep: async () => 0 },
+    // The processes of this test are its own children, whose ids are not reused.
+    killer: { killProcess: async ({ pid }) => void process.kill(pid, 'SIGKILL') },
     cleanup,
     log,
     step: runStep,

@@ -4,6 +4,7 @@ import type { Log } from '../../core/ports/runtime.ts';
 import type { HostResources } from './host-resources.ts';
 import type { Cgroups } from './jail/cgroups.ts';
 import { isSameProcess, type ProcessIdentity } from './jail/proc.ts';
+import type { ProcessKiller } from './jail/process-killer.ts';
 import type { UidLeases } from './jail/uid-leases.ts';
 import { QemuMachine } from './machine.ts';
 import { type MachineRecord, machineLayout, readMachineRecord } from './machine-folder.ts';
@@ -20,6 +21,7 @@ export interface AdoptionParts {
   readonly cgroups: Pick<Cgroups, 'list' | 'memoryBytesOf'>;
   readonly leases: Pick<UidLeases, 'reclaim'>;
   readonly networks: Pick<MachineNetworks, 'sweep'>;
+  readonly killer: Pick<ProcessKiller, 'killProcess'>;
   readonly cleanup: CleanupRetrier;
   readonly log: Log;
   readonly step: StepRunner;
@@ -56,9 +58,9 @@ function isRunning(record: MachineRecord | undefined): record is RunningRecord {
 
 /** Adopts one machine. A machine that cannot be adopted is destroyed, and the result is undefined. */
 async function adoptMachine(parts: AdoptionParts, record: RunningRecord): Promise<QemuMachine | undefined> {
-  const { resources, cgroups, cleanup, log, step } = parts;
+  const { resources, cgroups, killer, cleanup, log, step } = parts;
   const { sockets, logPath } = machineLayout(resources.folderOf(record.id));
-  const process = new AdoptedProcess(record.process);
+  const process = new AdoptedProcess(record.process, killer);
   const releases = new ReleaseStack(step);
   const resourceReleases = new ReleaseStack(step);
   try {

@@ -10,12 +10,14 @@ import type { QemuEngine } from './engine.ts';
 import { HostResources } from './host-resources.ts';
 import { detectCgroups } from './jail/cgroup-layout.ts';
 import { Cgroups } from './jail/cgroups.ts';
+import { ProcessKiller } from './jail/process-killer.ts';
 import { type UidLease, UidLeases } from './jail/uid-leases.ts';
 import { LogTrimmer } from './log-trimmer.ts';
 import { QemuMachine } from './machine.ts';
 import { refuseNewerRecords } from './machine-folder.ts';
 import { MachineNetworks } from './network/machine-networks.ts';
 import { NetworkPool } from './network/network-pool.ts';
+import type { NetworkLimits } from './network/rules/machine-ruleset.ts';
 import { CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import { restoreTemplate } from './restore.ts';
 import { runStep, type StepRunner, stepsUntil } from './steps.ts';
@@ -44,6 +46,9 @@ export interface QemuDriverOptions {
   readonly networksAhead?: number;
   /** Lists the host's DNS servers; /etc/resolv.conf when absent. */
   readonly resolvConfPath?: string;
+  /** IPv4 ranges that no machine may reach, besides those that are always refused. */
+  readonly refusedRanges?: readonly string[];
+  readonly networkLimits?: NetworkLimits;
   /** How often the sizes of the machines' logs are checked. */
   readonly logCheckMs?: number;
   readonly cleanupRetryMs?: number;
@@ -83,9 +88,10 @@ export class QemuDriver implements MachineDriver {
     const layout = await detectCgroups();
     if (layout.missing.length > 0) log.warn({ missing: layout.missing }, 'cgroup_limits_missing');
     await using acquired = new AsyncDisposableStack();
+    const killer = new ProcessKiller(tools.jailPath);
     const instance = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
     const cgroups = acquired.adopt(
-      new Cgroups(layout, instance, { step, memoryBytes: options.memoryBytes }),
+      new Cgroups(layout, instance, killer, { step, memoryBytes: options.memoryBytes }),
       (opened) => opened.removeEmptyParents(),
     );
     if (!(await cgroups.limitAll())) log.warn({ memory_bytes: options.memoryBytes }, 'machines_memory_above_limit');
@@ -97,6 +103,8 @@ export class QemuDriver implements MachineDriver {
         log,
         step,
         ...(options.resolvConfPath ? { resolvConfPath: options.resolvConfPath } : {}),
+        ...(options.refusedRanges ? { refusedRanges: options.refusedRanges } : {}),
+        ...(options.networkLimits ? { limits: options.networkLimits } : {}),
       }),
     );
     const cleanup = acquired.use(new CleanupRetrier(log, options.cleanupRetryMs));
@@ -112,7 +120,7 @@ export class QemuDriver implements MachineDriver {
     );
     const resources = new HostResources({ machinesDir, leases, cgroups, networks, networkPool, step });
     const logTrimmer = acquired.use(new LogTrimmer(log, options.logCheckMs));
-    const adoption = { machinesDir, resources, cgroups, leases, networks, cleanup, log, step };
+    const adoption = { machinesDir, resources, cgroups, leases, networks, killer, cleanup, log, step };
     return new QemuDriver(options, { ...adoption, networkPool, logTrimmer, acquired: acquired.move() });
   }
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open } from 'node:fs/promises';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
 import { isSameProcess, type ProcessIdentity } from './jail/proc.ts';
+import type { ProcessKiller } from './jail/process-killer.ts';
 
 /** How a process ended. Both are null for a process that another service started. */
 export interface ProcessEnd {
@@ -91,11 +92,13 @@ export class AdoptedProcess implements MachineProcess {
   readonly pid: number;
   readonly ended: Promise<ProcessEnd>;
   readonly #identity: ProcessIdentity;
+  readonly #killer: Pick<ProcessKiller, 'killProcess'>;
   readonly #end: (end: ProcessEnd) => void;
   #isGone = false;
 
-  constructor(identity: ProcessIdentity) {
+  constructor(identity: ProcessIdentity, killer: Pick<ProcessKiller, 'killProcess'>) {
     this.#identity = identity;
+    this.#killer = killer;
     this.pid = identity.pid;
     const { promise, resolve } = Promise.withResolvers<ProcessEnd>();
     this.ended = promise;
@@ -118,11 +121,7 @@ export class AdoptedProcess implements MachineProcess {
   async kill(): Promise<void> {
     this.poll();
     if (this.#isGone) return;
-    try {
-      process.kill(this.pid, 'SIGKILL');
-    } catch {
-      // It has ended in the meantime, which the next poll notices.
-    }
+    await this.#killer.killProcess(this.#identity);
     const timer = setInterval(() => this.poll(), killPollMs);
     try {
       await withDeadline(`killing process ${this.pid}`, killDeadlineMs, this.ended);

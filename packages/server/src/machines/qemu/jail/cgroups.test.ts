@@ -5,10 +5,13 @@ import { access, constants, mkdtemp, readdir, readFile, rm, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { hasGo, jailProgram } from '../../../../test/network/go-tools.ts';
 import { type CgroupLayout, detectCgroups } from './cgroup-layout.ts';
-import { Cgroups, parseProcs } from './cgroups.ts';
+import { Cgroups } from './cgroups.ts';
+import { ProcessKiller } from './process-killer.ts';
 
 const instance = `test-${process.pid}`;
+const noKiller = { killGroup: () => Promise.reject(new Error('nothing is killed here')) };
 const limits = { cpuCores: 1.5, memoryBytes: 64 * 1024 * 1024, pids: 16 };
 
 /** The layouts of this host: its own, and a version 2 hierarchy without controllers beside version 1. */
@@ -21,14 +24,14 @@ async function realLayouts(): Promise<CgroupLayout[]> {
       () => true,
       () => false,
     ));
-  if (!layout || !isWritable || process.getuid?.() !== 0) return [];
+  if (!layout || !isWritable || process.getuid?.() !== 0 || !hasGo()) return [];
   const unified = '/sys/fs/cgroup/unified';
   const bare: CgroupLayout = { version: 2, hierarchies: [{ root: unified, controllers: [] }], missing: [] };
   return existsSync(join(unified, 'cgroup.procs')) ? [layout, bare] : [layout];
 }
 
 describe.each(await realLayouts())('on this host, version $version', (layout) => {
-  const cgroups = new Cgroups(layout, instance);
+  const cgroups = new Cgroups(layout, instance, new ProcessKiller(jailProgram()));
   let child: ChildProcess | undefined;
   afterEach(async () => {
     child?.kill('SIGKILL');
@@ -96,7 +99,7 @@ it('limits the memory of all machines together, also of those that are running a
     const root = await mkdtemp(join(tmpdir(), 'mayfly-cgroup-'));
     try {
       const layout: CgroupLayout = { version, hierarchies: [{ root, controllers: ['memory'] }], missing: [] };
-      const cgroups = new Cgroups(layout, 'main', { memoryBytes: 1_000 });
+      const cgroups = new Cgroups(layout, 'main', noKiller, { memoryBytes: 1_000 });
       expect(await cgroups.limitAll()).toBe(true);
       const parent = join(root, 'mayfly/main');
       const file = version === 1 ? 'memory.limit_in_bytes' : 'memory.max';
@@ -120,7 +123,7 @@ it('delegates the controllers of version 2 in its own folders only', async () =>
       hierarchies: [{ root, controllers: ['cpu', 'pids'] }],
       missing: ['memory'],
     };
-    expect(await new Cgroups(layout, 'main').create('one', limits)).toEqual([
+    expect(await new Cgroups(layout, 'main', noKiller).create('one', limits)).toEqual([
       join(root, 'mayfly/main/one/cgroup.procs'),
     ]);
     expect(await readdir(root)).toEqual(['mayfly']);
@@ -136,11 +139,7 @@ it('delegates the controllers of version 2 in its own folders only', async () =>
 
 it('rejects names that lead out of its folder', async () => {
   const layout: CgroupLayout = { version: 2, hierarchies: [], missing: [] };
-  expect(() => new Cgroups(layout, '..')).toThrow('not a cgroup name');
-  await expect(new Cgroups(layout, 'main').create('a/b', limits)).rejects.toThrow('not a cgroup name');
-  await expect(new Cgroups(layout, 'main').remove('..')).rejects.toThrow('not a cgroup name');
-});
-
-it('never returns a pid that addresses more than one process', () => {
-  expect(parseProcs('12\n0\n-1\n1\n\n4711\nx\n')).toEqual([12, 4711]);
+  expect(() => new Cgroups(layout, '..', noKiller)).toThrow('not a cgroup name');
+  await expect(new Cgroups(layout, 'main', noKiller).create('a/b', limits)).rejects.toThrow('not a cgroup name');
+  await expect(new Cgroups(layout, 'main', noKiller).remove('..')).rejects.toThrow('not a cgroup name');
 });

@@ -11,9 +11,12 @@ import {
   groupMemoryFiles,
   ownedMemoryCounter,
 } from './cgroup-limits.ts';
+import type { ProcessKiller } from './process-killer.ts';
 
 /** The folder for all of Mayfly's groups in a hierarchy. Nothing outside it is ever written. */
 const ownFolder = 'mayfly';
+
+type GroupKiller = Pick<ProcessKiller, 'killGroup'>;
 
 export interface CgroupsOptions {
   readonly step?: StepRunner;
@@ -25,13 +28,20 @@ export interface CgroupsOptions {
 export class Cgroups {
   readonly #layout: CgroupLayout;
   readonly #instance: string;
+  readonly #killer: GroupKiller;
   readonly #step: StepRunner;
   readonly #memoryBytes: number | undefined;
   /** Hierarchies whose parent folders are known to exist. */
   readonly #prepared = new Set<Hierarchy>();
 
-  constructor(layout: CgroupLayout, instance: string, { step = runStep, memoryBytes }: CgroupsOptions = {}) {
+  constructor(
+    layout: CgroupLayout,
+    instance: string,
+    killer: GroupKiller,
+    { step = runStep, memoryBytes }: CgroupsOptions = {},
+  ) {
     this.#layout = layout;
+    this.#killer = killer;
     this.#step = step;
     this.#memoryBytes = memoryBytes;
     this.#instance = checkName(instance);
@@ -65,7 +75,9 @@ export class Cgroups {
   /** Kills the processes in a machine's group and removes it. A missing group is no error. */
   async remove(id: string): Promise<void> {
     checkName(id);
-    for (const hierarchy of this.#layout.hierarchies) await removeGroup(join(this.#parent(hierarchy), id));
+    for (const hierarchy of this.#layout.hierarchies) {
+      await removeGroup(join(this.#parent(hierarchy), id), this.#killer);
+    }
   }
 
   /** The ids of all machines that have a group, including those of an earlier service with the same instance name. */
@@ -163,11 +175,14 @@ function checkName(name: string): string {
 /** How long to wait before trying again to remove a group that still has processes. */
 const removeRetryMs = 5;
 
+/** How long to wait before killing the processes of a group again: those that were forked meanwhile. */
+const killRetryMs = 250;
+
 /** How long the kernel may take to end the processes of a group. */
 const removeDeadlineMs = 10_000;
 
 /** Kills every process of a group and removes it. A missing group is no error. Fails when the processes do not end in time. */
-async function removeGroup(group: string): Promise<void> {
+async function removeGroup(group: string, killer: GroupKiller): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += removeRetryMs) {
     try {
       await rmdir(group);
@@ -179,33 +194,18 @@ async function removeGroup(group: string): Promise<void> {
         throw new Error(`could not remove the cgroup ${group}`, { cause });
       }
     }
-    await killAll(group);
+    if (waitedMs % killRetryMs === 0) await killAll(group, killer);
     await wait(removeRetryMs);
   }
 }
 
-async function killAll(group: string): Promise<void> {
+async function killAll(group: string, killer: GroupKiller): Promise<void> {
   // Opened without O_CREAT, because groups of version 1 and of kernels before 5.14 have no such file.
   const killedAtOnce = await writeFile(join(group, 'cgroup.kill'), '1', { flag: constants.O_WRONLY }).then(
     () => true,
     () => false,
   );
-  if (killedAtOnce) return;
-  for (const pid of parseProcs(await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => ''))) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch (error) {
-      if (errorCode(error) !== 'ESRCH') throw error;
-    }
-  }
-}
-
-/** The pids in a cgroup.procs file. A process of another pid namespace is listed as 0, which must never be killed: it means a whole group. */
-export function parseProcs(text: string): number[] {
-  return text
-    .split('\n')
-    .map(Number)
-    .filter((pid) => Number.isSafeInteger(pid) && pid > 1);
+  if (!killedAtOnce) await killer.killGroup(group);
 }
 
 /** The error codes of a control file that the kernel does not have. */

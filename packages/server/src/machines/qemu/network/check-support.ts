@@ -17,6 +17,7 @@ const packageOfTool: Readonly<Record<string, string>> = {
   ip: 'iproute2',
   tc: 'iproute2',
   nft: 'nftables',
+  conntrack: 'conntrack',
   nsenter: 'util-linux',
   unshare: 'util-linux',
 };
@@ -93,9 +94,9 @@ function kernelTrials(): KernelTrial[] {
       remedy: kernelRemedy('nf_tables (inet, netdev, nat, masquerade, reject, fib, limit, connlimit, conntrack)'),
     },
     {
-      script: `nft -f - <<'END'\n${hostRuleset({ range, guardedUplinks: [] })}END\n`,
+      script: `nft -f - <<'END'\n${hostRuleset({ range, guardedUplinks: [], connectionsPerMachine: 1 })}END\n`,
       what: 'The kernel rejects the nftables rules of the host',
-      remedy: kernelRemedy('nf_tables (inet, nat, masquerade, reject, fib, conntrack)'),
+      remedy: kernelRemedy('nf_tables (inet, nat, masquerade, reject, fib, connlimit, conntrack with timeouts)'),
     },
     {
       script: `${addTap}tc qdisc add dev tap0 root tbf rate 1mbit burst 16kb latency 50ms`,

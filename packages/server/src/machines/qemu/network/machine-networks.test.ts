@@ -26,6 +26,7 @@ describe.runIf(canOpenNetworkLab)('the networks of a service', () => {
 
   const reach = async (from: RpcChild, host = '203.0.113.1'): Promise<string> =>
     (await from.ask<{ outcome: string }>('connect', { host, port: 80 })).outcome;
+  const hold = (from: RpcChild, host: string): Promise<number> => from.ask('hold', { host, port: 80 });
   const create = (service: RpcChild, slot: number): Promise<string> =>
     service.ask('create', { slot, uid: 70_000 + slot });
   const guestOf = (slot: number): Promise<RpcChild> => lab.guest(slot, 70_000 + slot);
@@ -166,6 +167,25 @@ describe.runIf(canOpenNetworkLab)('the networks of a service', () => {
     await other.ask('release', { slot: 3 });
     await other.ask('close');
     expect(lab.snapshot()).toBe(before);
+  });
+
+  test("the operator's ranges are refused, also to machines that were created before they were set", async () => {
+    const first = await lab.service();
+    await create(first, 1);
+    await first.ask('setEgress', { slot: 1, egress: { allow: ['203.0.113.0/24', 'a.test'] } });
+    const guest = await guestOf(1);
+    const [kept, cut] = [await hold(guest, '203.0.113.1'), await hold(guest, '203.0.113.2')];
+    await first.kill();
+
+    const second = await lab.service('one', undefined, { refusedRanges: ['203.0.113.2', '203.0.113.128/25'] });
+    await second.ask('adopt', { slot: 1 });
+    expect(await reach(guest, '203.0.113.2')).toBe('EHOSTUNREACH');
+    expect(await reach(guest)).toBe('open');
+    expect(await guest.ask('say', { connection: kept })).toBe('hello');
+    expect(await guest.ask('say', { connection: cut })).not.toBe('hello');
+    expect(await reach(guest, '198.51.100.1')).toBe('EHOSTUNREACH');
+    await create(second, 2);
+    expect(await reach(await guestOf(2), '203.0.113.2')).toBe('EHOSTUNREACH');
   });
 
   test('leftovers in a leased slot are replaced, and links of others are never touched', async () => {

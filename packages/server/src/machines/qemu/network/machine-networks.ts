@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import PQueue from 'p-queue';
 import type { EgressPolicy } from '../../../core/ports/machine-driver.ts';
@@ -7,11 +8,18 @@ import { runStep, type StepRunner } from '../steps.ts';
 import { compileEgress } from './egress-policy.ts';
 import { HostNetwork } from './host/host-network.ts';
 import { runTool } from './host/kernel-state.ts';
-import { NetworkRecords } from './network-records.ts';
-import { hostStateDir, linkNameOf, netnsNameOf, planSlot, type SlotPlan, tapName } from './plan/address-plan.ts';
+import { type NetworkRecord, NetworkRecords } from './network-records.ts';
+import { hostStateDir, planSlot, type SlotPlan, tapName } from './plan/address-plan.ts';
+import { type Cidr, cidr } from './plan/ipv4.ts';
+import { allRefused } from './plan/refused-ranges.ts';
 import { Resolver } from './resolver/resolver.ts';
 import { egressRuleset } from './rules/egress-ruleset.ts';
-import { defaultNetworkLimits, machineRuleset, type NetworkLimits } from './rules/machine-ruleset.ts';
+import {
+  defaultNetworkLimits,
+  machineRuleset,
+  type NetworkLimits,
+  replaceMachineRules,
+} from './rules/machine-ruleset.ts';
 import { createNamespaceScript, removeNamespaceScript } from './rules/namespace-scripts.ts';
 
 /** The network of one machine. */
@@ -40,11 +48,21 @@ export interface MachineNetworksOptions {
   readonly helperPath: string;
   readonly log: Log;
   readonly limits?: NetworkLimits;
+  /** Ranges that no machine may reach, besides those that are always refused: IPv4 addresses and CIDR blocks. */
+  readonly refusedRanges?: readonly string[];
+  /** Name lookups of all machines together. */
+  readonly lookupsPerSecond?: number;
   /** State that all services of the host share. */
   readonly stateDir?: string;
   readonly resolvConfPath?: string;
   readonly step?: StepRunner;
 }
+
+/**
+ * Each lookup takes an entry of the host's connection table for half a minute, or two where the host's resolver runs on the host itself, so
+ * this rate fills at most half of the smallest table.
+ */
+const defaultLookupsPerSecond = 500;
 
 /** The largest number of networks that a sweep removes at a time. */
 const sweepConcurrency = 4;
@@ -53,6 +71,9 @@ const sweepConcurrency = 4;
 export class MachineNetworks implements AsyncDisposable {
   readonly #owner: string;
   readonly #limits: NetworkLimits;
+  /** The rules of every namespace, without its policy. */
+  readonly #ruleset: string;
+  readonly #rulesDigest: string;
   readonly #log: Log;
   readonly #host: HostNetwork;
   readonly #records: NetworkRecords;
@@ -62,20 +83,34 @@ export class MachineNetworks implements AsyncDisposable {
 
   private constructor(options: MachineNetworksOptions, stateDir: string, host: HostNetwork) {
     const { owner, helperPath, log, limits = defaultNetworkLimits, resolvConfPath = '/etc/resolv.conf' } = options;
+    const { lookupsPerSecond = defaultLookupsPerSecond } = options;
+    const operatorRanges: readonly Cidr[] = (options.refusedRanges ?? []).map(cidr);
     this.#owner = owner;
     this.#limits = limits;
+    this.#ruleset = machineRuleset(limits, operatorRanges);
+    this.#rulesDigest = createHash('sha256').update(this.#ruleset).digest('hex');
     this.#log = log;
     this.#host = host;
     this.#step = options.step ?? runStep;
     this.#records = new NetworkRecords(stateDir);
-    this.#resolver = new Resolver({ helperPath, resolvConfPath, log });
+    this.#resolver = new Resolver({
+      helperPath,
+      resolvConfPath,
+      refusedRanges: allRefused(operatorRanges),
+      lookupsPerSecond,
+      log,
+    });
   }
 
   /** Sets up the host, or joins the set-up of other services, and starts the resolver. */
   static async open(options: MachineNetworksOptions): Promise<MachineNetworks> {
-    const { owner, stateDir = hostStateDir, log } = options;
+    const { owner, stateDir = hostStateDir, limits, log } = options;
     await new NetworkRecords(stateDir).removeUnfinished(owner);
-    return new MachineNetworks(options, stateDir, await HostNetwork.open(stateDir, log));
+    return new MachineNetworks(
+      options,
+      stateDir,
+      await HostNetwork.open({ stateDir, connections: limits?.hostConnections, log }),
+    );
   }
 
   /** Checks the host's set-up now and repairs it. This also happens every ten seconds. */
@@ -97,27 +132,26 @@ export class MachineNetworks implements AsyncDisposable {
     if (!Number.isInteger(uid) || uid <= 0) throw new Error(`${uid} is not a valid uid for a machine.`);
     const network = this.#track(plan, releases);
     if (await this.#records.read(slot).catch(() => true)) await this.#remove(slot);
-    const record = { owner: this.#owner, egress, isApplied: true };
-    await this.#step('record network', () => this.#records.write(slot, record));
-    const rulesets = [machineRuleset(this.#limits), egressRuleset(compiled)];
-    const script = createNamespaceScript(plan, uid, this.#limits, rulesets);
+    await this.#step('record network', () => this.#record(slot, egress, true));
+    const script = createNamespaceScript(plan, uid, this.#limits, [this.#ruleset, egressRuleset(compiled)]);
     await this.#step('make network', () => this.#make(plan, script));
     await this.#step('start dns', () => this.#resolver.serve(slot, plan.netnsPath, compiled));
     return network;
   }
 
   /** Runs the script that creates a network. Retries once after removing leftovers that had no record. */
-  async #make({ slot, netnsName, linkName }: SlotPlan, script: string): Promise<void> {
+  async #make(plan: SlotPlan, script: string): Promise<void> {
     await runScript(script).catch(async (err: unknown) => {
-      this.#log.warn({ slot, err }, 'network_creation_retried');
-      await runScript(removeNamespaceScript(netnsName, linkName));
+      this.#log.warn({ slot: plan.slot, err }, 'network_creation_retried');
+      await runScript(removeNamespaceScript(plan));
       await runScript(script);
     });
   }
 
   /**
    * Takes over the network of a machine that kept running after an earlier service ended, with its policy. Starts no program unless a
-   * policy change was interrupted. When this fails, the release is pushed nonetheless, unless another service owns the slot.
+   * policy change was interrupted or the rules are not those of this service, which has another version or other refused ranges. When this
+   * fails, the release is pushed nonetheless, unless another service owns the slot.
    */
   async adopt(slot: number, releases: ReleaseStack): Promise<MachineNetwork> {
     const plan = planSlot(slot, this.#host.range);
@@ -126,10 +160,22 @@ export class MachineNetworks implements AsyncDisposable {
     if (record && record.owner !== this.#owner) throw new Error(notOwned);
     const network = this.#track(plan, releases);
     if (!record) throw new Error(notOwned);
-    await this.#step('adopt network', () => access(plan.netnsPath));
-    await this.#step('start dns', () => this.#resolver.serve(slot, plan.netnsPath, compileEgress(record.egress)));
-    if (!record.isApplied) await network.setEgress(record.egress);
+    const compiled = compileEgress(record.egress);
+    const isCurrent = record.rulesDigest === this.#rulesDigest;
+    await this.#step('adopt network', () => (isCurrent ? access(plan.netnsPath) : this.#replaceRules(plan, record)));
+    await this.#step('start dns', () => this.#resolver.serve(slot, plan.netnsPath, compiled));
+    if (isCurrent && !record.isApplied) await network.setEgress(record.egress);
     return network;
+  }
+
+  async #replaceRules({ slot, netnsPath }: SlotPlan, { egress }: NetworkRecord): Promise<void> {
+    const rules = replaceMachineRules([this.#ruleset, egressRuleset(compileEgress(egress))]);
+    await runTool('nsenter', [`--net=${netnsPath}`, 'nft', '-f', '-'], rules);
+    await this.#record(slot, egress, true);
+  }
+
+  #record(slot: number, egress: EgressPolicy, isApplied: boolean): Promise<void> {
+    return this.#records.write(slot, { owner: this.#owner, egress, isApplied, rulesDigest: this.#rulesDigest });
   }
 
   /** Removes this owner's orphaned networks: neither in a live slot nor in use by this object. Returns how many there were. */
@@ -162,19 +208,20 @@ export class MachineNetworks implements AsyncDisposable {
   async #setEgress(slot: number, egress: EgressPolicy): Promise<void> {
     const compiled = compileEgress(egress);
     const before = await this.#records.read(slot);
-    await this.#records.write(slot, { owner: this.#owner, egress, isApplied: false });
+    await this.#record(slot, egress, false);
     try {
       await this.#resolver.setEgress(slot, compiled);
     } catch (error) {
       if (before) await this.#records.write(slot, before);
       throw error;
     }
-    await this.#records.write(slot, { owner: this.#owner, egress, isApplied: true });
+    await this.#record(slot, egress, true);
   }
 
   async #remove(slot: number): Promise<void> {
     await this.#step('stop dns', () => this.#resolver.forget(slot));
-    await this.#step('remove network', () => runScript(removeNamespaceScript(netnsNameOf(slot), linkNameOf(slot))));
+    const plan = planSlot(slot, this.#host.range);
+    await this.#step('remove network', () => runScript(removeNamespaceScript(plan)));
     await this.#step('remove network record', () => this.#records.remove(slot));
   }
 

@@ -7,6 +7,7 @@ const networkRecordSchema = z.object({
   owner: z.string(),
   egress: z.union([z.literal('all'), z.literal('none'), z.object({ allow: z.array(z.string()) })]),
   isApplied: z.boolean(),
+  rulesDigest: z.string().optional(),
 });
 
 /** The record of one slot's network. It is written before the network is created and removed after the network. */
@@ -16,6 +17,8 @@ export interface NetworkRecord {
   readonly egress: EgressPolicy;
   /** Whether the namespace's rules match `egress`. False if a change was interrupted. */
   readonly isApplied: boolean;
+  /** The digest of the namespace's other rules. Earlier versions did not record it. */
+  readonly rulesDigest?: string | undefined;
 }
 
 const fileNamePattern = /^(\d+)\.json$/;

@@ -133,6 +133,17 @@ describe.runIf(canOpenNetworkLab)('reachability from a machine', () => {
     }
   });
 
+  test("nothing that does not come from the guest's tap leaves the namespace", async () => {
+    for (const port of [124, 125]) await internet.ask('countUdp', { port, address: '203.0.113.2' });
+    const send = 'const s = require("dgram").createSocket("udp4"); s.send("x", 124, "203.0.113.2", () => s.close())';
+    const asMachine = 'setpriv --reuid 70003 --regid 70003 --clear-groups';
+    lab.sh(`nsenter --net=/run/netns/mayfly-3 ${asMachine} ${process.execPath} -e '${send}'`);
+    // What the guest sends arrives, after anything that left the namespace before.
+    await guest.ask('floodUdp', { host: '203.0.113.2', port: 125, count: 1 });
+    await expect.poll(() => internet.ask('countedOn', { port: 125 })).toBe(1);
+    expect(await internet.ask('countedOn', { port: 124 })).toBe(0);
+  });
+
   test('IPv6 is off', async () => {
     lab.sh('ip -6 addr add fd00::2/64 dev eth0 nodad; ip -6 route add default via fd00::1', guest.pid);
     expect(lab.sh('ip -6 addr show dev mf3')).toBe('');

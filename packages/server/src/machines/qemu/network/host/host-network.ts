@@ -10,20 +10,30 @@ import { type HostState, setUpHost, takeDownHost } from './host-setup.ts';
 /** How often the host's set-up is checked: a firewall may be reloaded, Docker started, an uplink replaced. */
 const repairEveryMs = 10_000;
 
+export interface HostNetworkOptions {
+  /** State that all services of the host share. */
+  readonly stateDir: string;
+  /** The most connections that the host tracks for one machine; derived from the size of its table when absent. */
+  readonly connections: number | undefined;
+  readonly log: Log;
+}
+
 /** This service's use of the host's network set-up, which all services of the host share. */
 export class HostNetwork implements AsyncDisposable {
   /** The range of link addresses. */
   readonly range: Cidr;
   readonly #stateDir: string;
+  readonly #connections: number | undefined;
   readonly #log: Log;
   readonly #usersLock: Disposable;
   readonly #timer: NodeJS.Timeout;
   #repairing: Promise<void> = Promise.resolve();
   #knownProblems: readonly HostProblem[] = [];
 
-  private constructor(stateDir: string, log: Log, usersLock: Disposable, state: HostState) {
+  private constructor({ stateDir, connections, log }: HostNetworkOptions, usersLock: Disposable, state: HostState) {
     this.range = cidr(state.record.range);
     this.#stateDir = stateDir;
+    this.#connections = connections;
     this.#log = log;
     this.#usersLock = usersLock;
     this.#report(state.problems);
@@ -31,11 +41,12 @@ export class HostNetwork implements AsyncDisposable {
   }
 
   /** Sets up the host, or joins the set-up of another service. */
-  static async open(stateDir: string, log: Log): Promise<HostNetwork> {
+  static async open(options: HostNetworkOptions): Promise<HostNetwork> {
+    const { stateDir, connections } = options;
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     const usersLock = await takeLock(usersLockPath(stateDir), 'shared');
     try {
-      return new HostNetwork(stateDir, log, usersLock, await setUp(stateDir));
+      return new HostNetwork(options, usersLock, await setUp(stateDir, connections));
     } catch (error) {
       usersLock[Symbol.dispose]();
       await takeDownUnusedHost(stateDir);
@@ -46,7 +57,7 @@ export class HostNetwork implements AsyncDisposable {
   /** Checks the host's set-up and restores what is missing. A failure is logged; never rejects. */
   repair(): Promise<void> {
     this.#repairing = this.#repairing
-      .then(async () => this.#report((await setUp(this.#stateDir)).problems))
+      .then(async () => this.#report((await setUp(this.#stateDir, this.#connections)).problems))
       .catch((err: unknown) => this.#log.error({ err }, 'network_repair_failed'));
     return this.#repairing;
   }
@@ -78,8 +89,8 @@ export async function takeDownUnusedHost(stateDir: string): Promise<void> {
   });
 }
 
-function setUp(stateDir: string): Promise<HostState> {
-  return withLock(hostLockPath(stateDir), () => setUpHost(hostRecordPath(stateDir)));
+function setUp(stateDir: string, connections: number | undefined): Promise<HostState> {
+  return withLock(hostLockPath(stateDir), () => setUpHost(hostRecordPath(stateDir), connections));
 }
 
 /** Every service holds this lock shared as long as it uses the host's network. */

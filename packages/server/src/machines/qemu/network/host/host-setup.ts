@@ -4,7 +4,7 @@ import type { HostProblem } from '../check-support.ts';
 import { type HostRecord, readHostRecord, writeHostRecord } from '../network-records.ts';
 import { chooseLinkRange } from '../plan/address-plan.ts';
 import { cidr, formatCidr } from '../plan/ipv4.ts';
-import { hostRuleset, removeHostRuleset } from '../rules/host-ruleset.ts';
+import { connectionsPerMachine, hostRuleset, removeHostRuleset } from '../rules/host-ruleset.ts';
 import {
   applyRuleset,
   findUplinks,
@@ -13,6 +13,7 @@ import {
   listLinks,
   listRoutes,
   mountNetnsDir,
+  readConnectionTableSize,
   setForwarding,
   unmountNetnsDir,
   withForwardingOff,
@@ -36,13 +37,14 @@ export interface HostState {
  * Prepares the host for machines: link range, forwarding, Mayfly's nftables table, Docker's chain. Idempotent; a later call repairs
  * what others have undone. Records what it switches on before it does so. The caller holds the host's lock.
  */
-export async function setUpHost(recordPath: string): Promise<HostState> {
-  const [routes, chains, links, isEverywhere, isNetnsMounted, old] = await Promise.all([
+export async function setUpHost(recordPath: string, connections?: number): Promise<HostState> {
+  const [routes, chains, links, isEverywhere, isNetnsMounted, tableSize, old] = await Promise.all([
     listRoutes(),
     listChains(),
     listLinks(),
     isForwardingEverywhere(),
     isNetnsDirMounted(),
+    readConnectionTableSize(),
     readHostRecord(recordPath),
   ]);
   const range = old ? cidr(old.range) : chooseLinkRange(routes.map(({ destination }) => destination));
@@ -50,7 +52,11 @@ export async function setUpHost(recordPath: string): Promise<HostState> {
   const uplinks = findUplinks(routes).filter((name) => !links.includes(name));
   const [uplinksOff, linksOff] = await Promise.all([withForwardingOff(uplinks), withForwardingOff(links)]);
   const switchedOn = [...new Set([...(old?.switchedOn ?? []), ...uplinksOff])].sort();
-  const ruleset = hostRuleset({ range, guardedUplinks: isEverywhere ? [] : switchedOn });
+  const ruleset = hostRuleset({
+    range,
+    guardedUplinks: isEverywhere ? [] : switchedOn,
+    connectionsPerMachine: connections ?? connectionsPerMachine(tableSize),
+  });
   const rulesetDigest = createHash('sha256').update(ruleset).digest('hex');
   const isLoaded = old?.rulesetDigest === rulesetDigest && isOwnTableLoaded(chains);
 

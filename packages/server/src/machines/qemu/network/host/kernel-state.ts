@@ -86,6 +86,14 @@ export async function setForwarding(device: string, isOn: boolean): Promise<void
   });
 }
 
+/** How many connections the host can track. The smallest default of any kernel where it cannot be read: the module is not loaded yet. */
+export async function readConnectionTableSize(): Promise<number> {
+  const text = await readFile('/proc/sys/net/netfilter/nf_conntrack_max', 'utf8').catch(() => '');
+  return Number.parseInt(text, 10) || defaultConnectionTableSize;
+}
+
+const defaultConnectionTableSize = 65_536;
+
 /** Whether /run/netns is a mount point, as `ip netns add` makes it. */
 export async function isNetnsDirMounted(): Promise<boolean> {
   return (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').some((line) => line.split(' ')[4] === netnsDir);

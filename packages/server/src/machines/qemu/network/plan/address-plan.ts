@@ -34,24 +34,15 @@ export interface SlotPlan {
   readonly machineAddress: string;
 }
 
-export function netnsNameOf(slot: number): string {
-  return `mayfly-${slot}`;
-}
-
-/** The name of the host's end of a slot's link. */
-export function linkNameOf(slot: number): string {
-  return `mf${slot}`;
-}
-
 /** Plans a slot in the host's link range, which has a pair of addresses for each slot. */
 export function planSlot(slot: number, range: Cidr): SlotPlan {
   if (!Number.isInteger(slot) || slot < 0 || slot >= slotCount) throw new Error(`${slot} is not a slot number.`);
-  const netnsName = netnsNameOf(slot);
+  const netnsName = `mayfly-${slot}`;
   return {
     slot,
     netnsName,
     netnsPath: `${netnsDir}/${netnsName}`,
-    linkName: linkNameOf(slot),
+    linkName: `mf${slot}`,
     hostAddress: formatAddress(range.base + 2 * slot),
     machineAddress: formatAddress(range.base + 2 * slot + 1),
   };

@@ -1,11 +1,15 @@
-import { type Cidr, cidr, containsCidr } from './ipv4.ts';
+import { type Cidr, cidr, containsCidr, withoutNested } from './ipv4.ts';
 
-/** Destinations that no policy can allow: "this network", private, shared, loopback, link-local, reserved and multicast. */
+/**
+ * Destinations that no policy can allow: "this network", private, shared, loopback, link-local, reserved and multicast, and the address of
+ * Azure's host agent, which is the only service of a cloud outside of these ranges.
+ */
 export const refusedRanges: readonly Cidr[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  '168.63.129.16',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -15,6 +19,11 @@ export const refusedRanges: readonly Cidr[] = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ].map(cidr);
+
+/** The fixed ranges and those of the operator, without duplicates. */
+export function allRefused(operatorRanges: readonly Cidr[]): readonly Cidr[] {
+  return withoutNested([...refusedRanges, ...operatorRanges]);
+}
 
 /** The TCP ports of mail servers. Connections to them are rejected immediately. */
 export const refusedTcpPorts: readonly number[] = [25, 465, 587];

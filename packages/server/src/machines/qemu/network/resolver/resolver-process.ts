@@ -3,6 +3,16 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { withDeadline } from '../../../../core/scheduling/deadline.ts';
+import { type Cidr, formatAddress } from '../plan/ipv4.ts';
+
+/** The settings of mayfly-net that hold for all machines. */
+export interface ResolverSettings {
+  readonly resolvConfPath: string;
+  /** Addresses that are left out of every answer. */
+  readonly refusedRanges: readonly Cidr[];
+  /** Lookups of all machines together. */
+  readonly lookupsPerSecond: number;
+}
 
 /** A request to mayfly-net. See host/net/internal/control. */
 export interface ResolverRequest {
@@ -35,11 +45,10 @@ export class ResolverProcess implements AsyncDisposable {
   readonly #pending = new Map<number, PromiseWithResolvers<void>>();
   #lastId = 0;
 
-  constructor(helperPath: string, resolvConfPath: string) {
-    this.#child = spawn(helperPath, ['-resolv-conf', resolvConfPath], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
+  constructor(helperPath: string, { resolvConfPath, refusedRanges, lookupsPerSecond }: ResolverSettings) {
+    const refused = refusedRanges.map(({ base, prefixLength }) => `${formatAddress(base)}/${prefixLength}`).join(',');
+    const argv = ['-resolv-conf', resolvConfPath, '-refuse', refused, '-lookups-per-second', String(lookupsPerSecond)];
+    this.#child = spawn(helperPath, argv, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     let lastOutput = '';
     this.#child.stderr.on('data', (chunk: Buffer) => {
       lastOutput = (lastOutput + chunk.toString()).slice(-keptOutputChars);

@@ -4,11 +4,10 @@ import { Backoff } from '../../../../core/scheduling/backoff.ts';
 import type { CompiledEgress } from '../egress-policy.ts';
 import { gatewayAddress } from '../plan/address-plan.ts';
 import { egressRuleset } from '../rules/egress-ruleset.ts';
-import { ResolverExited, ResolverProcess } from './resolver-process.ts';
+import { ResolverExited, ResolverProcess, type ResolverSettings } from './resolver-process.ts';
 
-export interface ResolverOptions {
+export interface ResolverOptions extends ResolverSettings {
   readonly helperPath: string;
-  readonly resolvConfPath: string;
   readonly log: Log;
 }
 
@@ -35,9 +34,9 @@ export class Resolver implements AsyncDisposable {
   }
 
   async #start(): Promise<ResolverProcess> {
-    const { helperPath, resolvConfPath, log } = this.#options;
+    const { helperPath, log } = this.#options;
     const startedAtMs = performance.now();
-    const process = new ResolverProcess(helperPath, resolvConfPath);
+    const process = new ResolverProcess(helperPath, this.#options);
     void process.exited.then((lastOutput) => {
       if (this.#closing.signal.aborted) return;
       log.error({ last_output: lastOutput }, 'resolver_exited');

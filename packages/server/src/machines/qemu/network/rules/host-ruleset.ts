@@ -1,4 +1,4 @@
-import { linkGroup } from '../plan/address-plan.ts';
+import { linkGroup, slotCount } from '../plan/address-plan.ts';
 import { type Cidr, formatCidr } from '../plan/ipv4.ts';
 import { refusedRanges } from '../plan/refused-ranges.ts';
 
@@ -8,13 +8,37 @@ export interface HostRules {
   readonly range: Cidr;
   /** Interfaces on which Mayfly switched forwarding on. Only the packets of machines may be forwarded from them. */
   readonly guardedUplinks: readonly string[];
+  /** The most connections that the host tracks for one machine. */
+  readonly connectionsPerMachine: number;
 }
+
+/** The set that counts the connections of each machine, by the name of its link. */
+const connectionsSet = 'connections';
 
 /** How long a closed connection stays in the host's connection table. Short, so that one machine cannot fill it. */
 const closedForSeconds = 10;
 
+/** The shortest time for which RFC 5382 lets a NAT remember an idle connection. The kernel's default is five days. */
+const idleForSeconds = 7_440;
+
+/** How long an attempt to connect, or half of a close, may take. */
+const incompleteForSeconds = 60;
+
+/** The kernel's defaults for UDP, which a host may have raised. */
+const udpSeconds = { unreplied: 30, replied: 120 } as const;
+
+/** One account's machines, at the default quota of 20, can use half of the host's connection table. */
+const tableShare = 40;
+const mostConnections = 8_192;
+const fewestConnections = 256;
+
+/** How many connections the host tracks for one machine, given the size of its table (`nf_conntrack_max`). */
+export function connectionsPerMachine(tableSize: number): number {
+  return Math.max(fewestConnections, Math.min(mostConnections, Math.floor(tableSize / tableShare)));
+}
+
 /** The host's nftables table. Replaces an older one in one transaction and affects only the packets of Mayfly's links. */
-export function hostRuleset({ range, guardedUplinks }: HostRules): string {
+export function hostRuleset({ range, guardedUplinks, connectionsPerMachine: connections }: HostRules): string {
   const uplinks = guardedUplinks.map((name) => `"${name}"`).join(', ');
   const guard = uplinks && `\n    iifname { ${uplinks} } oifgroup != ${linkGroup} drop`;
   return `\
@@ -25,9 +49,16 @@ table inet mayfly {
     type ipv4_addr; flags interval
     elements = { ${refusedRanges.map(formatCidr).join(', ')} }
   }
-  ct timeout closed_connections {
+  set ${connectionsSet} {
+    type ifname; flags dynamic; size ${slotCount}
+  }
+  ct timeout tcp_connections {
     protocol tcp; l3proto ip
-    policy = { time_wait: ${closedForSeconds}, close: ${closedForSeconds} }
+    policy = { ${tcpTimeouts} }
+  }
+  ct timeout udp_connections {
+    protocol udp; l3proto ip
+    policy = { unreplied: ${udpSeconds.unreplied}, replied: ${udpSeconds.replied} }
   }
   chain prerouting {
     type filter hook prerouting priority raw; policy accept;
@@ -48,9 +79,14 @@ table inet mayfly {
     type filter hook forward priority filter - 10; policy accept;
     iifgroup ${linkGroup} ip daddr @refused reject with icmp type admin-prohibited
     iifgroup ${linkGroup} tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu
-    iifgroup ${linkGroup} ct state new meta l4proto tcp ct timeout set "closed_connections"
+    iifgroup ${linkGroup} ct state new jump new_connection
     oifgroup ${linkGroup} ct state established,related accept
     oifgroup ${linkGroup} drop${guard}
+  }
+  chain new_connection {
+    add @${connectionsSet} { iifname ct count over ${connections} } reject with icmp type admin-prohibited
+    meta l4proto tcp ct timeout set "tcp_connections"
+    meta l4proto udp ct timeout set "udp_connections"
   }
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;
@@ -58,6 +94,22 @@ table inet mayfly {
   }
 }
 `;
+}
+
+const tcpTimeouts = Object.entries({
+  syn_sent: incompleteForSeconds,
+  syn_recv: incompleteForSeconds,
+  established: idleForSeconds,
+  fin_wait: incompleteForSeconds,
+  time_wait: closedForSeconds,
+  close: closedForSeconds,
+})
+  .map(([state, seconds]) => `${state}: ${seconds}`)
+  .join(', ');
+
+/** Makes the host count the connections of a machine's link from zero. Fails if there is nothing to forget. */
+export function forgetConnectionsRule(linkName: string): string {
+  return `delete element inet mayfly ${connectionsSet} { "${linkName}" }`;
 }
 
 /** Removes the host's table, if there is one. */

@@ -1,13 +1,18 @@
 import { gatewayAddress, guestAddress, tapName, uplinkName } from '../plan/address-plan.ts';
-import { formatCidr } from '../plan/ipv4.ts';
-import { refusedRanges, refusedTcpPorts } from '../plan/refused-ranges.ts';
+import { type Cidr, formatCidr } from '../plan/ipv4.ts';
+import { allRefused, refusedTcpPorts } from '../plan/refused-ranges.ts';
 
 /** What one machine may use of the network, so that it cannot starve the others. */
 export interface NetworkLimits {
   /** In each direction. */
   readonly bandwidthBitsPerSecond: number;
-  /** Concurrent connections. */
+  /** Concurrent connections that the machine's namespace tracks. */
   readonly connections: number;
+  /**
+   * Concurrent connections that the host tracks for the machine; derived from the size of the host's table when absent. A machine can make
+   * its namespace forget connections that the host still tracks.
+   */
+  readonly hostConnections?: number;
   /** Also the largest burst. */
   readonly newConnectionsPerSecond: number;
   /** In each direction. */
@@ -26,9 +31,11 @@ const maxResolvedAddresses = 4096;
 
 /**
  * The nftables rules of a machine's namespace, without its egress policy. The chains `egress` and `lookup` are empty until
- * egressRuleset fills them. An empty `lookup` lets no query through.
+ * egressRuleset fills them. An empty `lookup` lets no query through. Only packets from the guest's tap leave the namespace: a QEMU that was
+ * taken over can open sockets in it, and their packets would pass no rule for guests.
  */
-export function machineRuleset({ connections, newConnectionsPerSecond, packetsPerSecond }: NetworkLimits): string {
+export function machineRuleset(limits: NetworkLimits, operatorRanges: readonly Cidr[] = []): string {
+  const { connections, newConnectionsPerSecond, packetsPerSecond } = limits;
   return `\
 table netdev mayfly {
   chain guest {
@@ -41,7 +48,7 @@ table netdev mayfly {
 table inet mayfly {
   set refused {
     type ipv4_addr; flags interval
-    elements = { ${refusedRanges.map(formatCidr).join(', ')} }
+    elements = { ${allRefused(operatorRanges).map(formatCidr).join(', ')} }
   }
   set allowed {
     type ipv4_addr; flags interval
@@ -69,6 +76,7 @@ table inet mayfly {
   }
   chain output {
     type filter hook output priority raw; policy accept;
+    oifname != "${tapName}" drop
     meta l4proto { tcp, udp } ip saddr ${gatewayAddress} th sport 53 notrack
   }
   chain input {
@@ -101,4 +109,10 @@ table inet mayfly {
   }
 }
 `;
+}
+
+/** Replaces all rules of a namespace, including its egress policy, in one transaction. Connections stay open if the new rules allow them. */
+export function replaceMachineRules(rulesets: readonly string[]): string {
+  const removals = ['netdev', 'inet'].map((family) => `add table ${family} mayfly\ndelete table ${family} mayfly\n`);
+  return [...removals, ...rulesets].join('');
 }

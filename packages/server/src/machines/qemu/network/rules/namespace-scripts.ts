@@ -7,6 +7,7 @@ import {
   tapName,
   uplinkName,
 } from '../plan/address-plan.ts';
+import { forgetConnectionsRule } from './host-ruleset.ts';
 import type { NetworkLimits } from './machine-ruleset.ts';
 
 /** How long a packet may queue under the bandwidth limit. */
@@ -67,12 +68,17 @@ END
 `;
 }
 
-/** The shell script that removes a slot's network, complete or partial. Nothing to remove is not an error. */
-export function removeNamespaceScript(netnsName: string, linkName: string): string {
+/**
+ * The shell script that removes a slot's network, complete or partial, and the host's connections of its machine. Nothing to remove is not
+ * an error.
+ */
+export function removeNamespaceScript({ netnsName, linkName, machineAddress }: SlotPlan): string {
   return `\
 set -eu
 case "$(ip -o link show dev ${linkName} 2>/dev/null)" in *" group ${linkGroup} "*) ip link del dev ${linkName} ;; esac
 if [ -e ${netnsDir}/${netnsName} ]; then ip netns del ${netnsName}; fi
+conntrack -D -f ipv4 -s ${machineAddress} >/dev/null 2>&1 || true
+nft '${forgetConnectionsRule(linkName)}' 2>/dev/null || true
 `;
 }
 
