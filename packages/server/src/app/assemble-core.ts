@@ -3,6 +3,7 @@ import { availableParallelism, freemem } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
+import { type BudgetSettings, createBudgets } from '../core/budgets/budgets.ts';
 import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
 import { Launcher } from '../core/machines/launcher.ts';
@@ -33,6 +34,7 @@ export interface CoreParts {
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
   readonly deadlines?: Partial<Deadlines> | undefined;
+  readonly budgets?: Partial<BudgetSettings> | undefined;
 }
 
 /** Builds the core out of its adapters and settings. Starts nothing. */
@@ -81,6 +83,7 @@ export function assembleCore(parts: CoreParts): Core {
     executionsInFlight: new Set(),
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
+    budgets: createBudgets(parts.budgets),
     background,
   };
 }

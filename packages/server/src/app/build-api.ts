@@ -4,6 +4,7 @@ import type { Core } from '../core/context.ts';
 import type { Readings } from '../core/ports/metrics.ts';
 import { buildHttp } from '../http/app.ts';
 import type { HttpApp, Readiness } from '../http/http-app.ts';
+import type { ReadingLimits } from '../http/slow-readers.ts';
 import type { PrometheusMetrics } from '../metrics/prometheus.ts';
 import type { Config } from './config.ts';
 import { apiUrl } from './listen.ts';
@@ -16,10 +17,11 @@ export interface ApiParts {
   readonly previews: Pick<Previews, 'publicPort' | 'root'>;
   readonly log: FastifyBaseLogger;
   readonly readiness: () => Readiness;
+  readonly readingLimits?: Partial<ReadingLimits> | undefined;
 }
 
 /** Builds the HTTP API over the core and the running previews. Does not listen yet. */
-export function buildApi({ config, core, metrics, previews, log, readiness }: ApiParts): HttpApp {
+export function buildApi({ config, core, metrics, previews, log, readiness, readingLimits }: ApiParts): HttpApp {
   const { previewDomain, trustProxy, metricsPublic } = config;
   metrics.watch(readingsOf(core));
   const app: HttpApp = buildHttp({
@@ -33,12 +35,13 @@ export function buildApi({ config, core, metrics, previews, log, readiness }: Ap
     previewRoot: () => previews.root,
     publicUrl: () => apiUrl(app, config),
     readiness,
+    readingLimits,
   });
   return app;
 }
 
 /** The gauges: values that are read when the metrics are requested. */
-function readingsOf({ store, pool, launcher, teardowns, previewTraffic }: Core): Readings {
+function readingsOf({ store, pool, launcher, teardowns, previewTraffic, budgets }: Core): Readings {
   return {
     sandboxes: () => store.sandboxes.countByStatus(),
     poolReady: (size) => pool.readyCount(size),
@@ -47,5 +50,8 @@ function readingsOf({ store, pool, launcher, teardowns, previewTraffic }: Core):
     restoresWaiting: () => launcher.waiting,
     teardownsWaiting: () => teardowns.waiting,
     previewsOpen: () => previewTraffic.count,
+    resultBytesHeld: () => budgets.resultBytes.held,
+    resultsWaiting: () => budgets.resultBytes.waiting,
+    commandsWaiting: () => budgets.commands.waiting,
   };
 }

@@ -5,6 +5,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Core } from '../core/context.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
 import type { WindowUse } from '../core/windows/rate-windows.ts';
+import type { ReadingLimits } from './slow-readers.ts';
 
 /** The HTTP server, with routes typed by their zod schemas. */
 export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
@@ -36,6 +37,8 @@ export interface HttpDeps {
   /** The public URL of the API, without a trailing slash. */
   readonly publicUrl: () => string;
   readonly readiness: () => Readiness;
+  /** How slowly clients may read; the defaults apply to what is absent. */
+  readonly readingLimits?: Partial<ReadingLimits> | undefined;
 }
 
 declare module 'fastify' {

@@ -1,6 +1,7 @@
 import { errorTypes, sizeNames } from '@mayfly/contract';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { type Metrics, previewOutcomes, type Readings } from '../core/ports/metrics.ts';
+import { measureEventLoopDelay } from './event-loop-delay.ts';
 import { addGauges } from './gauges.ts';
 import { counter, histogram, requestCounter } from './instruments.ts';
 
@@ -16,6 +17,8 @@ export interface PrometheusMetrics extends Metrics {
 
 export function createPrometheusMetrics(): PrometheusMetrics {
   const registry = new Registry();
+  // Starts to measure the process now, not with the first scrape.
+  processRegistry();
   const creates = histogram(
     registry,
     'mayfly_create_duration_seconds',
@@ -101,6 +104,11 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     window: ['source', 'requests', 'creations'],
   });
   const errors = counter(registry, 'mayfly_errors_total', 'Error responses by type.', { type: errorTypes });
+  const slowReaders = counter(
+    registry,
+    'mayfly_slow_readers_cut_total',
+    'Connections that were cut because their client did not read its responses.',
+  );
   const previews = counter(
     registry,
     'mayfly_preview_requests_total',
@@ -134,6 +142,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     commandRecovered: (outcome) => recovered.inc({ outcome }),
     rateLimited: (window) => limited.inc({ window }),
     errorAnswered: (type) => errors.inc({ type }),
+    slowReaderCut: () => slowReaders.inc(),
     previewAnswered: (outcome) => previews.inc({ outcome }),
     requestAnswered: requestCounter(registry),
   };
@@ -146,6 +155,7 @@ export function processRegistry(): Registry {
   if (processMetrics === undefined) {
     processMetrics = new Registry();
     collectDefaultMetrics({ register: processMetrics, prefix: 'mayfly_' });
+    measureEventLoopDelay(processMetrics);
   }
   return processMetrics;
 }

@@ -6,8 +6,10 @@ import { assembleCore } from '../../src/app/assemble-core.ts';
 import { buildApi } from '../../src/app/build-api.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { hashApiKey } from '../../src/core/accounts/api-keys.ts';
+import type { BudgetSettings } from '../../src/core/budgets/budgets.ts';
 import type { Deadlines } from '../../src/core/context.ts';
 import type { Readiness } from '../../src/http/http-app.ts';
+import type { ReadingLimits } from '../../src/http/slow-readers.ts';
 import { createPrometheusMetrics } from '../../src/metrics/prometheus.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { StubDriver } from '../core/stub-driver.ts';
@@ -39,7 +41,11 @@ export interface Answer {
 }
 
 /** The whole API over stub machines and an in-memory database, called without a socket. */
-export async function stubService(deadlines?: Partial<Deadlines>, settings: NodeJS.ProcessEnv = {}) {
+export async function stubService(
+  deadlines?: Partial<Deadlines>,
+  settings: NodeJS.ProcessEnv = {},
+  limits: { readonly reading?: Partial<ReadingLimits>; readonly budgets?: Partial<BudgetSettings> } = {},
+) {
   const store = await openSqliteStore(':memory:');
   const driver = new StubDriver();
   const connector = new StubConnector();
@@ -55,12 +61,14 @@ export async function stubService(deadlines?: Partial<Deadlines>, settings: Node
   });
   let readiness: Readiness = 'ready';
   const isAccepting = () => readiness === 'ready';
-  const core = assembleCore({ config, store, driver, connector, clock, log, metrics, deadlines, isAccepting });
+  const { budgets, reading: readingLimits } = limits;
+  const parts = { config, store, driver, connector, clock, log, metrics, deadlines, budgets, isAccepting };
+  const core = assembleCore(parts);
   const previews: { publicPort: number; root: string | undefined } = {
     publicPort: config.previewPort,
     root: undefined,
   };
-  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness });
+  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness, readingLimits });
   const key = 'mf_test_key';
   await store.accounts.createFirst({
     id: 'acct_test',

@@ -57,6 +57,8 @@ export interface Metrics {
   commandRecovered(outcome: 'recovered' | 'lost'): void;
   rateLimited(window: 'source' | 'requests' | 'creations'): void;
   errorAnswered(type: ErrorType): void;
+  /** A connection was cut because its client did not read its responses. */
+  slowReaderCut(): void;
   previewAnswered(outcome: PreviewOutcome): void;
   /** `route` is the pattern of the path, never the path itself. */
   requestAnswered(method: string, route: string, status: number): void;
@@ -78,6 +80,12 @@ export interface Readings {
   restoresWaiting(): number;
   teardownsWaiting(): number;
   previewsOpen(): number;
+  /** Bytes of large results in memory. */
+  resultBytesHeld(): number;
+  /** Requests that wait for memory for a large result. */
+  resultsWaiting(): number;
+  /** Commands that wait because their account runs too many at once. */
+  commandsWaiting(): number;
 }
 
 /** Counts nothing. */
@@ -98,6 +106,7 @@ export const noMetrics: Metrics = {
   commandRecovered() {},
   rateLimited() {},
   errorAnswered() {},
+  slowReaderCut() {},
   previewAnswered() {},
   requestAnswered() {},
 };

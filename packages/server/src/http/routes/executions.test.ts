@@ -37,7 +37,7 @@ test('a command runs in /workspace with a timeout of one minute, and its result 
     started_at: '2026-01-01T00:00:00.000Z',
     finished_at: '2026-01-01T00:00:00.250Z',
   });
-  expect(asked).toEqual([
+  expect(asked).toMatchObject([
     {
       id: body.id,
       command: 'make',
