@@ -19,8 +19,13 @@ import type { Store } from '../core/ports/store/store.ts';
 import { PreviewTraffic } from '../core/previews/preview-traffic.ts';
 import { CreatesInFlight } from '../core/sandboxes/creates-in-flight.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
+import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { Config } from './config.ts';
+
+/** A small request takes about 0.3 ms; a write to SQLite waits for the disk, usually 1 to 3 ms. */
+const requestsPerTurn = 16;
+const writesPerTurn = 4;
 
 export interface CoreParts {
   readonly config: Pick<Config, 'dataDir' | 'limits' | 'prices' | 'maxMachines' | 'pool' | 'headroom'>;
@@ -84,6 +89,7 @@ export function assembleCore(parts: CoreParts): Core {
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
     budgets: createBudgets(parts.budgets),
+    turns: { requests: new FairTurns(requestsPerTurn), writes: new FairTurns(writesPerTurn) },
     background,
   };
 }

@@ -11,6 +11,7 @@ import type { Store } from './ports/store/store.ts';
 import type { PreviewTraffic } from './previews/preview-traffic.ts';
 import type { CreatesInFlight } from './sandboxes/creates-in-flight.ts';
 import type { BackgroundTasks } from './scheduling/background-tasks.ts';
+import type { FairTurns } from './scheduling/fair-turns.ts';
 import type { RateWindows } from './windows/rate-windows.ts';
 
 /** How long the steps of a sandbox's life may take, in milliseconds. */
@@ -53,6 +54,8 @@ interface CoreState {
   readonly previewTraffic: PreviewTraffic;
   readonly windows: RateWindows;
   readonly budgets: Budgets;
+  /** Turns of requests and of writes to the database, by account. */
+  readonly turns: { readonly requests: FairTurns; readonly writes: FairTurns };
   readonly background: BackgroundTasks;
 }
 

@@ -22,6 +22,7 @@ export function addAccessControl(app: HttpApp, core: Core): void {
     requireHost(request.raw);
     const account = await authenticate(core, keyHashOf(request));
     request.account = account;
+    await core.turns.requests.next(account.id);
     const isCreate = request.method === 'POST' && request.routeOptions.url === createRoute;
     countAccount(core, account, request, isCreate);
     if (request.is404) throw pathNotFound();

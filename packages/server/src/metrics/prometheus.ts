@@ -116,6 +116,12 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     { outcome: previewOutcomes },
   );
 
+  const refusedConnections = counter(
+    registry,
+    'mayfly_preview_connections_refused_total',
+    'Connections to previews that were refused because their source address opened too many.',
+  );
+
   return {
     registry,
     contentType: registry.contentType,
@@ -144,6 +150,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     errorAnswered: (type) => errors.inc({ type }),
     slowReaderCut: () => slowReaders.inc(),
     previewAnswered: (outcome) => previews.inc({ outcome }),
+    previewConnectionRefused: () => refusedConnections.inc(),
     requestAnswered: requestCounter(registry),
   };
 }

@@ -10,7 +10,7 @@ export interface BudgetSettings {
   readonly resultBytes: BudgetLimits;
 }
 
-export const defaultBudgets: BudgetSettings = {
+const defaultBudgets: BudgetSettings = {
   commands: { perAccount: 200, total: 4_000, waitingPerAccount: 1_000 },
   resultBytes: { perAccount: 64 * mebibyte, total: 256 * mebibyte, waitingPerAccount: 1_000 },
 };

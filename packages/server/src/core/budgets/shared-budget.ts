@@ -76,7 +76,8 @@ export class SharedBudget {
       amount,
       grant: () => {
         clearTimeout(timer);
-        resolve();
+        // In a turn of its own: a grant may lead to the next one, and a thousand of them would hold the event loop.
+        setImmediate(resolve);
       },
     };
     line.push(waiter);

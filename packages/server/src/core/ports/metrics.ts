@@ -60,6 +60,8 @@ export interface Metrics {
   /** A connection was cut because its client did not read its responses. */
   slowReaderCut(): void;
   previewAnswered(outcome: PreviewOutcome): void;
+  /** A visitor's address opened too many connections. */
+  previewConnectionRefused(): void;
   /** `route` is the pattern of the path, never the path itself. */
   requestAnswered(method: string, route: string, status: number): void;
 }
@@ -108,5 +110,6 @@ export const noMetrics: Metrics = {
   errorAnswered() {},
   slowReaderCut() {},
   previewAnswered() {},
+  previewConnectionRefused() {},
   requestAnswered() {},
 };
