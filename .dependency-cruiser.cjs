@@ -12,6 +12,7 @@ const coreFolders = [
   'ports',
   'ids',
   'scheduling',
+  'budgets',
   'money',
   'windows',
   'accounts',

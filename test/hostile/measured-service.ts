@@ -8,16 +8,24 @@ import { type PreparedHost, preparedHost } from '../support/prepared-host.ts';
 import { takePeakBytes } from '../support/process-memory.ts';
 import { testApiKey, unlimitedRates } from '../support/service-settings.ts';
 
+interface Started {
+  readonly url: string;
+  readonly previewUrl: string;
+}
+
 /** A service in its own process, whose memory and CPU time can be measured. */
 export class MeasuredService implements Target {
   readonly url: string;
   readonly key = testApiKey;
+  /** The port of the previews. */
+  readonly previewPort: number;
   readonly #child: ChildProcess;
   readonly #dataDir: string;
 
-  private constructor(child: ChildProcess, url: string, dataDir: string) {
+  private constructor(child: ChildProcess, started: Started, dataDir: string) {
     this.#child = child;
-    this.url = url;
+    this.url = started.url;
+    this.previewPort = Number(new URL(started.previewUrl.replace('*', 'x')).port);
     this.#dataDir = dataDir;
   }
 
@@ -37,8 +45,8 @@ export class MeasuredService implements Target {
       execArgv: ['--expose-gc'],
       env: { ...process.env, ...env },
     });
-    const [url] = await once(child, 'message', { signal: AbortSignal.timeout(60_000) });
-    return new MeasuredService(child, String(url), dataDir);
+    const [started] = await once(child, 'message', { signal: AbortSignal.timeout(60_000) });
+    return new MeasuredService(child, started as Started, dataDir);
   }
 
   get isAlive(): boolean {
@@ -47,9 +55,28 @@ export class MeasuredService implements Target {
 
   /** Resident memory after a garbage collection, in bytes. */
   async memoryBytes(): Promise<number> {
+    return Number(await this.#ask('memory'));
+  }
+
+  /** The longest time since the last call for which the service held its event loop, in milliseconds of CPU time. */
+  async longestTurnMs(): Promise<number> {
+    return Number(await this.#ask('longestTurnMs'));
+  }
+
+  /** How many times as slow as the reference machine this one is; at least 1. */
+  async slowness(): Promise<number> {
+    return Number(await this.#ask('slowness'));
+  }
+
+  /** The same service, used by another account. */
+  async newAccount(): Promise<Target> {
+    return { url: this.url, key: String(await this.#ask('account')) };
+  }
+
+  async #ask(question: string): Promise<unknown> {
     const reply = once(this.#child, 'message', { signal: AbortSignal.timeout(60_000) });
-    this.#child.send('memory');
-    return Number((await reply)[0]);
+    this.#child.send(question);
+    return (await reply)[0];
   }
 
   /** Peak resident memory since the last call, in bytes. */

@@ -1,11 +1,14 @@
-// Runs the service in its own process and reports its memory on request. Settings come from the environment, the prepared host from the first
+// Runs the service in its own process and answers questions about it. Settings come from the environment, the prepared host from the first
 // argument.
+
 import { readConfig } from '#server/app/config.ts';
 import { openLog } from '#server/app/log.ts';
 import { startService } from '#server/app/service.ts';
+import { createAccount } from '#server/core/accounts/manage-accounts.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import type { PreparedHost } from '../support/prepared-host.ts';
+import { LongestTurn } from './longest-turn.ts';
 
 const host = JSON.parse(process.argv[2] ?? '') as PreparedHost;
 const config = readConfig();
@@ -14,12 +17,40 @@ function openDriver() {
   return QemuDriver.open({ ...host, dataDir: config.dataDir, log });
 }
 const service = await startService({ config, openDriver, connector: createGuestConnector(), log });
-process.on('message', (request) => {
-  if (request === 'memory') {
-    for (let round = 0; round < 3; round += 1) globalThis.gc?.();
-    process.send?.(process.memoryUsage.rss());
-  } else {
-    void service.stop('destroy').then(() => process.exit(0));
+const longestTurn = new LongestTurn();
+let accounts = 0;
+
+/** The resident memory after a garbage collection, in bytes. */
+function settledBytes(): number {
+  for (let round = 0; round < 3; round += 1) globalThis.gc?.();
+  const bytes = process.memoryUsage.rss();
+  // The collections above are not the service's work.
+  longestTurn.take();
+  return bytes;
+}
+
+/** Creates an account and returns its key. */
+async function newAccount(): Promise<string> {
+  accounts += 1;
+  const { apiKey } = await createAccount(service.core, {
+    email: `account-${accounts}@localhost`,
+    creditMicroUsd: 100_000_000,
+  });
+  return apiKey;
+}
+
+const questions: Readonly<Record<string, () => unknown>> = {
+  memory: settledBytes,
+  account: newAccount,
+  longestTurnMs: () => longestTurn.take(),
+  slowness: () => longestTurn.slowness,
+};
+async function answer(question: string): Promise<void> {
+  if (question === 'stop') {
+    await service.stop('destroy');
+    process.exit(0);
   }
-});
-process.send?.(service.url);
+  process.send?.(await questions[question]?.());
+}
+process.on('message', (question: string) => void answer(question));
+process.send?.({ url: service.url, previewUrl: service.previews.url });

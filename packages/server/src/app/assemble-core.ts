@@ -3,6 +3,7 @@ import { availableParallelism, freemem } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
+import { type BudgetSettings, createBudgets } from '../core/budgets/budgets.ts';
 import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
 import { Launcher } from '../core/machines/launcher.ts';
@@ -18,8 +19,13 @@ import type { Store } from '../core/ports/store/store.ts';
 import { PreviewTraffic } from '../core/previews/preview-traffic.ts';
 import { CreatesInFlight } from '../core/sandboxes/creates-in-flight.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
+import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { Config } from './config.ts';
+
+/** A small request takes about 0.3 ms; a write to SQLite waits for the disk, usually 1 to 3 ms. */
+const requestsPerTurn = 16;
+const writesPerTurn = 4;
 
 export interface CoreParts {
   readonly config: Pick<Config, 'dataDir' | 'limits' | 'prices' | 'maxMachines' | 'pool' | 'headroom'>;
@@ -37,6 +43,7 @@ export interface CoreParts {
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
   readonly deadlines?: Partial<Deadlines> | undefined;
+  readonly budgets?: Partial<BudgetSettings> | undefined;
 }
 
 /** Builds the core out of its adapters and settings. Starts nothing. */
@@ -89,6 +96,8 @@ export function assembleCore(parts: CoreParts): Core {
     executionsInFlight: new Set(),
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
+    budgets: createBudgets(parts.budgets),
+    turns: { requests: new FairTurns(requestsPerTurn), writes: new FairTurns(writesPerTurn) },
     background,
   };
 }

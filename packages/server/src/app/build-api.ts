@@ -4,6 +4,7 @@ import type { Core } from '../core/context.ts';
 import type { Readings } from '../core/ports/metrics.ts';
 import { buildHttp } from '../http/app.ts';
 import type { HttpApp, HttpDeps, Readiness } from '../http/http-app.ts';
+import type { ReadingLimits } from '../http/slow-readers.ts';
 import type { PrometheusMetrics } from '../metrics/prometheus.ts';
 import type { Config } from './config.ts';
 import { apiUrl } from './listen.ts';
@@ -17,10 +18,12 @@ export interface ApiParts {
   readonly log: FastifyBaseLogger;
   readonly readiness: () => Readiness;
   readonly bodyPace?: HttpDeps['bodyPace'];
+  readonly readingLimits?: Partial<ReadingLimits> | undefined;
 }
 
 /** Builds the HTTP API over the core and the running previews. Does not listen yet. */
-export function buildApi({ config, core, metrics, previews, log, readiness, bodyPace }: ApiParts): HttpApp {
+export function buildApi(parts: ApiParts): HttpApp {
+  const { config, core, metrics, previews, log, readiness, bodyPace, readingLimits } = parts;
   const { previewDomain, trustProxy, metricsPublic } = config;
   metrics.watch(readingsOf(core));
   const app: HttpApp = buildHttp({
@@ -35,12 +38,13 @@ export function buildApi({ config, core, metrics, previews, log, readiness, body
     publicUrl: () => apiUrl(app, config),
     readiness,
     bodyPace,
+    readingLimits,
   });
   return app;
 }
 
 /** The gauges: values that are read when the metrics are requested. */
-function readingsOf({ store, pool, launcher, teardowns, previewTraffic }: Core): Readings {
+function readingsOf({ store, pool, launcher, teardowns, previewTraffic, budgets }: Core): Readings {
   return {
     sandboxes: () => store.sandboxes.countByStatus(),
     poolReady: (size) => pool.readyCount(size),
@@ -49,5 +53,8 @@ function readingsOf({ store, pool, launcher, teardowns, previewTraffic }: Core):
     restoresWaiting: () => launcher.waiting,
     teardownsWaiting: () => teardowns.waiting,
     previewsOpen: () => previewTraffic.count,
+    resultBytesHeld: () => budgets.resultBytes.held,
+    resultsWaiting: () => budgets.resultBytes.waiting,
+    commandsWaiting: () => budgets.commands.waiting,
   };
 }

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { startAdmin } from '../admin/start-admin.ts';
+import type { BudgetSettings } from '../core/budgets/budgets.ts';
 import type { Core, Deadlines } from '../core/context.ts';
 import { Evictor } from '../core/eviction/evictor.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
@@ -14,6 +15,7 @@ import { closeHttp } from '../core/scheduling/deadline.ts';
 import { repeat } from '../core/scheduling/repeat.ts';
 import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import type { Readiness } from '../http/http-app.ts';
+import type { ReadingLimits } from '../http/slow-readers.ts';
 import { createPrometheusMetrics } from '../metrics/prometheus.ts';
 import { assembleCore } from './assemble-core.ts';
 import { openBallast } from './ballast.ts';
@@ -41,6 +43,8 @@ export interface ServiceOptions {
   readonly clock?: Clock;
   readonly deadlines?: Partial<Deadlines>;
   readonly gatewayLimits?: Partial<GatewayLimits>;
+  readonly readingLimits?: Partial<ReadingLimits>;
+  readonly budgets?: Partial<BudgetSettings>;
 }
 
 /** What a stop does with the machines: detach them for the next run to adopt, or destroy them and their sandboxes. */
@@ -60,7 +64,7 @@ export interface Service {
 
 /** Starts the service. If a step fails, everything acquired before it is released. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, openDriver, connector, log, clock, deadlines } = options;
+  const { config, openDriver, connector, log, clock, deadlines, budgets } = options;
   log.info({ config: printableConfig(config) }, 'service_starting');
   await using acquired = new AsyncDisposableStack();
   let readiness: Readiness = 'starting';
@@ -73,7 +77,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   log.info({ driver: driver.capabilities() }, 'driver_opened');
   const isAccepting = () => readiness === 'ready';
   const ballast = openBallast(config.dataDir, config.headroom.diskReserveBytes);
-  const core = assembleCore({ config, store, driver, connector, log, metrics, clock, deadlines, ballast, isAccepting });
+  const adapters = { store, driver, connector, log, metrics, clock, ballast };
+  const core = assembleCore({ config, ...adapters, deadlines, budgets, isAccepting });
   await adoptMachines(core, driver);
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyAllSandboxes(core) : detachAllSandboxes(core)));
   acquired.use(core.teardowns);
@@ -88,7 +93,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const firstAccount = await bootstrapAccount(core, config);
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
   const previews = acquired.use(await startPreviews(core, config, log, options.gatewayLimits));
-  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness });
+  const { readingLimits } = options;
+  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness, readingLimits });
   acquired.defer(() => closeHttp(app, drainMs));
   const url = await listen(app, config);
   readiness = 'ready';

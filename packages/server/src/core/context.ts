@@ -1,5 +1,6 @@
 import type { Limits, SizeName } from '@mayfly/contract';
 import type { Capacity, HeadroomRules } from './admission/capacity.ts';
+import type { Budgets } from './budgets/budgets.ts';
 import type { Launcher } from './machines/launcher.ts';
 import type { MachineRegistry } from './machines/registry.ts';
 import type { Teardowns } from './machines/teardowns.ts';
@@ -10,6 +11,7 @@ import type { Store } from './ports/store/store.ts';
 import type { PreviewTraffic } from './previews/preview-traffic.ts';
 import type { CreatesInFlight } from './sandboxes/creates-in-flight.ts';
 import type { BackgroundTasks } from './scheduling/background-tasks.ts';
+import type { FairTurns } from './scheduling/fair-turns.ts';
 import type { RateWindows } from './windows/rate-windows.ts';
 
 /** How long the steps of a sandbox's life may take, in milliseconds. */
@@ -54,6 +56,9 @@ interface CoreState {
   readonly executionsInFlight: Set<string>;
   readonly previewTraffic: PreviewTraffic;
   readonly windows: RateWindows;
+  readonly budgets: Budgets;
+  /** Turns of requests and of writes to the database, by account. */
+  readonly turns: { readonly requests: FairTurns; readonly writes: FairTurns };
   readonly background: BackgroundTasks;
 }
 

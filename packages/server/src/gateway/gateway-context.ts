@@ -28,6 +28,13 @@ export const defaultGatewayLimits = Object.freeze({
   connections: 8_192,
   /** Connections of the visitors of one preview. */
   connectionsPerName: 512,
+  /** Connections of one source address. */
+  connectionsPerSource: 1_024,
+  /** New connections of one source address: at once, and per second after that. */
+  newConnectionsBurst: 512,
+  newConnectionsPerSecond: 64,
+  /** TLS handshakes that continue in one turn of the event loop. */
+  handshakesPerTurn: 4,
   /** Concurrent requests on one HTTP/2 connection. */
   streamsPerConnection: 128,
   /** Receive window of an HTTP/2 stream: bytes that a visitor can send before the sandbox reads them. */

@@ -45,6 +45,8 @@ export const guestLimits = Object.freeze({
   /** The JSON of one entry of a listing: a name of 255 bytes in base64, and the other fields. */
   entryJsonBytes: 432,
   errorBytes: 16 * 1024,
+  /** Answers up to this size are collected without asking for room. */
+  unreservedBytes: 32 * 1024,
   /** The receive window of one stream: what the host buffers of it while it is not read. */
   streamWindowBytes: 256 * 1024,
   /** The receive window of the connection. */
@@ -57,4 +59,8 @@ export const guestLimits = Object.freeze({
   sessionMemoryMb: 64,
   /** Frames that one execution may send beyond two per captured byte. */
   extraFrames: 4_096,
+  /** How long the answers of one connection are parsed in one turn of the event loop before others get theirs. */
+  turnMs: 2,
+  /** HTTP/2 pings, settings and interim responses that one connection may send. An agent sends one settings frame and nothing else. */
+  unexpectedFrames: 16,
 });

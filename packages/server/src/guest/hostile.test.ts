@@ -2,6 +2,7 @@ import { constants } from 'node:http2';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   answerAttach,
+  ended,
   frame,
   greetRaw,
   type Handler,
@@ -289,6 +290,53 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
       await expect(agent.readFile('f', 1_000_000)).rejects.toThrow('more of a file');
     }
     expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it('sends pings without end: the connection ends', async () => {
+    const peer = await openPeer(open);
+    const agent = await attached(peer, (stream) => {
+      const again = () => {
+        if (stream.session?.destroyed === false) stream.session.ping(again);
+      };
+      again();
+    });
+    await expectLost(agent.execute({ ...execute, timeoutMs: 60_000 }), peer);
+    await agent.closed;
+  });
+
+  it('sends interim responses without end: the connection ends', async () => {
+    const peer = await openPeer(open);
+    const agent = await attached(peer, (stream) => {
+      for (let count = 0; count < 100; count += 1) stream.additionalHeaders({ ':status': 103 });
+    });
+    await expectLost(agent.execute({ ...execute, timeoutMs: 60_000 }), peer);
+    await agent.closed;
+  });
+
+  it('sends output as a million tiny frames: the event loop turns meanwhile', async () => {
+    const captureBytes = 1_000_000;
+    const frames = Buffer.concat(Array<Buffer>(captureBytes).fill(frame(1, 'x')));
+    const agent = await attached(await openPeer(open), (stream, path) => {
+      if (!path.startsWith('/executions')) return respondJson(stream, 200, hello);
+      stream.respond({ ':status': 200 });
+      stream.write(frame(0, { started_at_ms: 1 }));
+      stream.write(frames);
+      stream.end(frame(3, ended));
+    });
+    let longestMs = 0;
+    let lastMs = performance.now();
+    const timer = setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - lastMs);
+      lastMs = performance.now();
+    }, 1);
+    const startedMs = performance.now();
+    const { stdout } = await agent.execute({ ...execute, timeoutMs: 60_000, captureBytes });
+    clearInterval(timer);
+    const totalMs = performance.now() - startedMs;
+    console.log(`a million frames in ${Math.round(totalMs)} ms, longest turn ${Math.round(longestMs)} ms`);
+    expect(stdout.length).toBe(captureBytes);
+    // In one piece, it would be nearly all of it.
+    expect(longestMs).toBeLessThan(totalMs / 2);
   });
 
   it('accepts no streams at all', async () => {

@@ -18,6 +18,7 @@ export function requestAdmission(core: Core): AdmitRequest {
     requireHost(request.raw);
     const account = await authenticate(core, keyHashOf(request));
     request.account = account;
+    await core.turns.requests.next(account.id);
     countAccount(core, account, request, isCreate);
   };
 }

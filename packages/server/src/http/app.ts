@@ -13,6 +13,7 @@ import { operationalRoutes } from './routes/operational.ts';
 import { portRoutes } from './routes/ports.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { sandboxRoutes } from './routes/sandboxes.ts';
+import { cutSlowReaders, defaultReadingLimits } from './slow-readers.ts';
 
 /** Further connections are closed as soon as they are accepted. */
 const maxConnections = 8192;
@@ -49,6 +50,9 @@ export function buildHttp(deps: HttpDeps): HttpApp {
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket),
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = maxConnections;
+  const readingLimits = { ...defaultReadingLimits, ...deps.readingLimits };
+  const slowReaders = cutSlowReaders(app.server, readingLimits, () => core.metrics.slowReaderCut());
+  app.addHook('onClose', async () => slowReaders[Symbol.dispose]());
   // Ignore an unknown Expect header: without a listener Node answers 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.setErrorHandler((error, request, reply) => sendError(core, error, request, reply));

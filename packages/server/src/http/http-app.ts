@@ -6,6 +6,7 @@ import type { Core } from '../core/context.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
 import type { CountedRequest } from '../core/windows/rate-windows.ts';
 import type { BodyPace } from './bodies/slow-body.ts';
+import type { ReadingLimits } from './slow-readers.ts';
 
 /** The HTTP server, with routes typed by their zod schemas. */
 export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
@@ -39,6 +40,8 @@ export interface HttpDeps {
   readonly readiness: () => Readiness;
   /** How slowly a caller may send a body. */
   readonly bodyPace?: BodyPace | undefined;
+  /** How slowly clients may read; the defaults apply to what is absent. */
+  readonly readingLimits?: Partial<ReadingLimits> | undefined;
 }
 
 declare module 'fastify' {

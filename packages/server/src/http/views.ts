@@ -3,8 +3,6 @@ import {
   type ClosedPort,
   type DeletedFile,
   type DeletedSandbox,
-  type Directory,
-  type Execution,
   type ExecutionList,
   type Port,
   type PortList,
@@ -18,12 +16,11 @@ import {
 import { limitsOf } from '../core/accounts/account-limits.ts';
 import type { Core } from '../core/context.ts';
 import type { ExecutionListPage } from '../core/executions/execution-records.ts';
-import { decodeOutput } from '../core/executions/outcome.ts';
-import type { DeletedFileRecord, DirectoryRecord, WrittenFileRecord } from '../core/files/sandbox-files.ts';
+import type { DeletedFileRecord, WrittenFileRecord } from '../core/files/sandbox-files.ts';
 import { usdOf } from '../core/money/balance.ts';
 import type { UsageSummary } from '../core/money/usage.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
-import type { ExecutionRecord, ExecutionSummary } from '../core/ports/store/execution-store.ts';
+import type { ExecutionSummary } from '../core/ports/store/execution-store.ts';
 import type { PreviewRecord } from '../core/ports/store/preview-store.ts';
 import type { SandboxRecord } from '../core/ports/store/sandbox-store.ts';
 import type { SandboxPage } from '../core/sandboxes/read.ts';
@@ -61,22 +58,17 @@ export function sandboxListView(page: SandboxPage): SandboxList {
   };
 }
 
-/** An execution with its output as text. `captureBytes` is how much of each stream is stored at most. */
-export function executionView(record: ExecutionRecord, captureBytes: number): Execution {
-  const text = (bytes: Uint8Array) => decodeOutput(bytes, record.truncated && bytes.length >= captureBytes);
-  return { ...summaryView(record), stdout: text(record.stdout), stderr: text(record.stderr) };
-}
-
 export function executionListView({ executions, nextCursor }: ExecutionListPage): ExecutionList {
   return {
     object: 'list',
-    data: executions.map(summaryView),
+    data: executions.map(executionSummaryView),
     has_more: nextCursor !== null,
     next_cursor: nextCursor,
   };
 }
 
-function summaryView(record: ExecutionSummary): SummaryView {
+/** An execution without its output. */
+export function executionSummaryView(record: ExecutionSummary): SummaryView {
   return {
     object: 'execution',
     id: record.id,
@@ -144,19 +136,6 @@ export function usageView(usage: UsageSummary): Usage {
 
 export function writtenFileView({ sandboxId, path, sizeBytes }: WrittenFileRecord): WrittenFile {
   return { object: 'file', sandbox_id: sandboxId, path, bytes: sizeBytes };
-}
-
-/** A directory listing. Devices, sockets and pipes appear as files without a size. */
-export function directoryView({ path, entries }: DirectoryRecord): Directory {
-  return {
-    object: 'list',
-    path,
-    entries: entries.map(({ name, type, sizeBytes }) => ({
-      name: name.toString('utf8'),
-      type: type === 'other' ? 'file' : type,
-      size_bytes: type === 'file' ? sizeBytes : null,
-    })),
-  };
 }
 
 export function deletedFileView({ sandboxId, path }: DeletedFileRecord): DeletedFile {

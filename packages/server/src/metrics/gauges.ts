@@ -48,6 +48,15 @@ export function addGauges(registry: Registry, readings: Readings): void {
   single('mayfly_restores_in_flight', 'Restores in progress.', () => readings.restoresInFlight());
   single('mayfly_restores_waiting', 'Restores waiting in the queue.', () => readings.restoresWaiting());
   single('mayfly_previews_open', 'Requests and WebSockets open through previews.', () => readings.previewsOpen());
+  single('mayfly_result_bytes_held', 'Bytes of large results in memory, until their responses are sent.', () =>
+    readings.resultBytesHeld(),
+  );
+  single('mayfly_results_waiting', 'Requests that wait for memory for a large result.', () =>
+    readings.resultsWaiting(),
+  );
+  single('mayfly_commands_waiting', 'Commands that wait because their account runs too many at once.', () =>
+    readings.commandsWaiting(),
+  );
   single('mayfly_teardowns_waiting', 'Machines that could not be destroyed and are waiting for a retry.', () =>
     readings.teardownsWaiting(),
   );

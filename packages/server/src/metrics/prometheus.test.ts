@@ -13,6 +13,9 @@ const readings: Readings = {
   restoresWaiting: () => 4,
   teardownsWaiting: () => 5,
   previewsOpen: () => 6,
+  resultBytesHeld: () => 7,
+  resultsWaiting: () => 8,
+  commandsWaiting: () => 9,
 };
 
 function watched(more: Partial<Readings> = {}) {

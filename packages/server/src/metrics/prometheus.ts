@@ -1,6 +1,7 @@
 import { errorTypes, sizeNames } from '@mayfly/contract';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { type Metrics, previewOutcomes, type Readings } from '../core/ports/metrics.ts';
+import { measureEventLoopDelay } from './event-loop-delay.ts';
 import { addGauges } from './gauges.ts';
 import { counter, histogram, requestCounter } from './instruments.ts';
 
@@ -16,6 +17,8 @@ export interface PrometheusMetrics extends Metrics {
 
 export function createPrometheusMetrics(): PrometheusMetrics {
   const registry = new Registry();
+  // Starts to measure the process now, not with the first scrape.
+  processRegistry();
   const creates = histogram(
     registry,
     'mayfly_create_duration_seconds',
@@ -107,11 +110,22 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     window: ['source', 'requests', 'creations'],
   });
   const errors = counter(registry, 'mayfly_errors_total', 'Error responses by type.', { type: errorTypes });
+  const slowReaders = counter(
+    registry,
+    'mayfly_slow_readers_cut_total',
+    'Connections that were cut because their client did not read its responses.',
+  );
   const previews = counter(
     registry,
     'mayfly_preview_requests_total',
     'Requests through previews: answered by the sandbox, upgraded to a WebSocket, or answered by the gateway itself.',
     { outcome: previewOutcomes },
+  );
+
+  const refusedConnections = counter(
+    registry,
+    'mayfly_preview_connections_refused_total',
+    'Connections to previews that were refused because their source address opened too many.',
   );
 
   return {
@@ -141,7 +155,9 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     commandRecovered: (outcome) => recovered.inc({ outcome }),
     rateLimited: (window) => limited.inc({ window }),
     errorAnswered: (type) => errors.inc({ type }),
+    slowReaderCut: () => slowReaders.inc(),
     previewAnswered: (outcome) => previews.inc({ outcome }),
+    previewConnectionRefused: () => refusedConnections.inc(),
     requestAnswered: requestCounter(registry),
   };
 }
@@ -153,6 +169,7 @@ export function processRegistry(): Registry {
   if (processMetrics === undefined) {
     processMetrics = new Registry();
     collectDefaultMetrics({ register: processMetrics, prefix: 'mayfly_' });
+    measureEventLoopDelay(processMetrics);
   }
   return processMetrics;
 }

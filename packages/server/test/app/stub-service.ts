@@ -7,9 +7,11 @@ import { assembleCore } from '../../src/app/assemble-core.ts';
 import { buildApi } from '../../src/app/build-api.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { hashApiKey } from '../../src/core/accounts/api-keys.ts';
+import type { BudgetSettings } from '../../src/core/budgets/budgets.ts';
 import type { Deadlines } from '../../src/core/context.ts';
 import type { BodyPace } from '../../src/http/bodies/slow-body.ts';
 import type { Readiness } from '../../src/http/http-app.ts';
+import type { ReadingLimits } from '../../src/http/slow-readers.ts';
 import { createPrometheusMetrics } from '../../src/metrics/prometheus.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { StubDriver } from '../core/stub-driver.ts';
@@ -44,7 +46,17 @@ export interface Answer {
 export async function stubService(
   deadlines?: Partial<Deadlines>,
   settings: NodeJS.ProcessEnv = {},
-  { log = pino({ level: 'silent' }), bodyPace }: { log?: FastifyBaseLogger; bodyPace?: BodyPace } = {},
+  {
+    log = pino({ level: 'silent' }),
+    bodyPace,
+    reading: readingLimits,
+    budgets,
+  }: {
+    readonly log?: FastifyBaseLogger;
+    readonly bodyPace?: BodyPace;
+    readonly reading?: Partial<ReadingLimits>;
+    readonly budgets?: Partial<BudgetSettings>;
+  } = {},
 ) {
   const store = await openSqliteStore(':memory:');
   const driver = new StubDriver();
@@ -60,12 +72,13 @@ export async function stubService(
   });
   let readiness: Readiness = 'ready';
   const isAccepting = () => readiness === 'ready';
-  const core = assembleCore({ config, store, driver, connector, clock, log, metrics, deadlines, isAccepting });
+  const parts = { config, store, driver, connector, clock, log, metrics, deadlines, budgets, isAccepting };
+  const core = assembleCore(parts);
   const previews: { publicPort: number; root: string | undefined } = {
     publicPort: config.previewPort,
     root: undefined,
   };
-  const app = buildApi({ config, core, metrics, previews, log, bodyPace, readiness: () => readiness });
+  const app = buildApi({ config, core, metrics, previews, log, bodyPace, readiness: () => readiness, readingLimits });
   const key = 'mf_test_key';
   await store.accounts.createFirst({
     id: 'acct_test',

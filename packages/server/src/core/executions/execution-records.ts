@@ -1,6 +1,8 @@
 import type { ListExecutionsQuery } from '@mayfly/contract';
+import { type HeldResult, uncountedBytes } from '../budgets/held-result.ts';
 import type { Core } from '../context.ts';
 import { notFound } from '../errors/api-error.ts';
+import { NoRoom } from '../ports/guest-agent.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { ExecutionRecord, ExecutionSummary } from '../ports/store/execution-store.ts';
 import { getSandbox } from '../sandboxes/read.ts';
@@ -11,11 +13,25 @@ export interface ExecutionListPage {
   readonly nextCursor: string | null;
 }
 
-/** One execution of the account. An execution of another account is not found. */
-export async function getExecution(core: Core, account: AccountRecord, id: string): Promise<ExecutionRecord> {
-  const execution = await core.store.executions.find(account.id, id);
-  if (execution === undefined) throw notFound('execution');
-  return execution;
+/** One execution of the account, with room for its output in `held`. An execution of another account is not found. */
+export function getExecution(
+  core: Core,
+  account: AccountRecord,
+  id: string,
+  held: HeldResult,
+): Promise<ExecutionRecord> {
+  return held.collect(async () => {
+    const execution = await core.store.executions.find(account.id, id);
+    if (execution === undefined) throw notFound('execution');
+    const bytes = outputBytes(execution);
+    if (bytes > uncountedBytes && !held.tryReserve(bytes)) throw new NoRoom(bytes);
+    return execution;
+  });
+}
+
+/** The size of an execution's output. */
+export function outputBytes({ stdout, stderr }: Pick<ExecutionRecord, 'stdout' | 'stderr'>): number {
+  return stdout.length + stderr.length;
 }
 
 /** One page of the executions in a sandbox, newest first, without output. */

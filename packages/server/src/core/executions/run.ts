@@ -1,14 +1,24 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunCommandBody } from '@mayfly/contract';
+import { type HeldResult, roomWaitMs } from '../budgets/held-result.ts';
+import { BudgetExceeded } from '../budgets/shared-budget.ts';
 import type { Core } from '../context.ts';
 import { ApiError, oneLine } from '../errors/api-error.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { requireCredit } from '../money/balance.ts';
-import { type ExecuteResult, GuestRefusal, GuestUnreachable, MachineDetached } from '../ports/guest-agent.ts';
+import {
+  type ExecuteResult,
+  GuestRefusal,
+  GuestUnreachable,
+  MachineDetached,
+  NoRoom,
+  type Reserve,
+} from '../ports/guest-agent.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { ExecutionRecord, NewExecution } from '../ports/store/execution-store.ts';
 import { getSandbox, requireRunning } from '../sandboxes/read.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
+import { outputBytes } from './execution-records.ts';
 import { failedOutcome, finishedOutcome } from './outcome.ts';
 import { storeOutcome } from './store-outcome.ts';
 
@@ -21,30 +31,68 @@ const reconnectPauseMs = 100;
 /** Error codes of the agent for requests that are the caller's fault. The command did not run. */
 const callerErrors = new Set(['bad_cwd', 'arguments_too_large', 'bad_request']);
 
-/** Runs a command to its end and stores the result, even if the caller stops waiting for it. */
+/**
+ * Runs a command to its end and stores the result, even if the caller stops waiting for it. Room for a large result is reserved in `held`,
+ * which the caller releases once it has sent the result.
+ */
 export async function runCommand(
   core: Core,
   account: AccountRecord,
   sandboxId: string,
   body: RunCommandBody,
+  held: HeldResult,
 ): Promise<ExecutionRecord> {
   const sandbox = await getSandbox(core, account, sandboxId);
   requireRunning(sandbox);
   if (sandbox.priceMicroUsdPerHour > 0) await requireCredit(core, account);
+  const { commands } = core.budgets;
+  if (!commands.tryTake(account.id, 1)) await waitForTurn(core, account, sandboxId);
   const id = core.ids.next('exec');
   core.executionsInFlight.add(id);
   const execution: NewExecution = { id, accountId: account.id, sandboxId, startedAtMs: core.clock.nowMs() };
-  return core.background.track(execute(core, execution, body).finally(() => core.executionsInFlight.delete(id)));
+  return core.background.track(
+    execute(core, execution, body, held).finally(() => {
+      core.executionsInFlight.delete(id);
+      commands.give(account.id, 1);
+    }),
+  );
 }
 
-async function execute(core: Core, execution: NewExecution, body: RunCommandBody): Promise<ExecutionRecord> {
+/** Waits until the account runs fewer commands than it may at once. Throws if the sandbox has ended meanwhile. */
+async function waitForTurn(core: Core, account: AccountRecord, sandboxId: string): Promise<void> {
+  const { commands } = core.budgets;
+  try {
+    await commands.take(account.id, 1, core.limits.maxCommandTimeoutMs);
+  } catch (cause) {
+    if (!(cause instanceof BudgetExceeded)) throw cause;
+    const limit = `${commands.perAccount} commands of this account are running`;
+    throw new ApiError('rate_limit_exceeded', `Too many commands at once: ${limit}. Nothing ran. Try again later.`, {
+      cause,
+    });
+  }
+  try {
+    requireRunning(await getSandbox(core, account, sandboxId));
+  } catch (error) {
+    commands.give(account.id, 1);
+    throw error;
+  }
+}
+
+async function execute(
+  core: Core,
+  execution: NewExecution,
+  body: RunCommandBody,
+  held: HeldResult,
+): Promise<ExecutionRecord> {
   const { id, sandboxId } = execution;
   const receivedAtMs = performance.now();
+  await core.turns.writes.next(execution.accountId);
   await core.store.executions.insert(execution);
   const ids = { execution_id: id, sandbox_id: sandboxId, account_id: execution.accountId };
   let result: ExecuteResult;
   try {
-    result = await executeWithReconnect(core, id, sandboxId, body);
+    result = await executeWithReconnect(core, execution, body, held);
+    held.shrinkTo(outputBytes(result));
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal.type === 'invalid_request') core.log.info({ ...ids, reason: refusal.message }, 'execution_refused');
@@ -53,10 +101,14 @@ async function execute(core: Core, execution: NewExecution, body: RunCommandBody
       core.metrics.commandFailed();
     }
     // In a detached machine the command continues; the next run of the service collects its result.
-    if (!(error instanceof MachineDetached)) await storeOutcome(core, id, failedOutcome(core.clock.nowMs()));
+    if (!(error instanceof MachineDetached)) {
+      await core.turns.writes.next(execution.accountId);
+      await storeOutcome(core, id, failedOutcome(core.clock.nowMs()));
+    }
     throw refusal;
   }
   const outcome = finishedOutcome(result, execution.startedAtMs, core.clock.nowMs());
+  await core.turns.writes.next(execution.accountId);
   await storeOutcome(core, id, outcome);
   const status = result.timedOut ? 'timeout' : 'completed';
   core.metrics.commandEnded(status, outcome.durationMs ?? 0, performance.now() - receivedAtMs);
@@ -77,20 +129,28 @@ function refusalOf(error: unknown): ApiError {
 /** Runs a command to its end. If the connection is lost while the machine lives, collects the result over a new one. */
 async function executeWithReconnect(
   core: Core,
-  id: string,
-  sandboxId: string,
+  { id, sandboxId }: NewExecution,
   { command, cwd, env, timeout_ms: timeoutMs }: RunCommandBody,
+  held: HeldResult,
 ): Promise<ExecuteResult> {
   const { captureBytes } = core.limits;
+  const reserve = held.tryReserve;
   const live = core.machines.get(sandboxId);
   const deadlineAtMs = performance.now() + timeoutMs + resultGraceMs;
   const agent = await live.agent();
   try {
-    return await live.whileAlive(agent.execute({ id, command, cwd, env, timeoutMs, captureBytes }));
+    return await live.whileAlive(agent.execute({ id, command, cwd, env, timeoutMs, captureBytes, reserve }));
   } catch (error) {
-    if (!(error instanceof GuestUnreachable) || live.isLost) throw error;
-    core.log.warn({ execution_id: id, sandbox_id: sandboxId, err: error }, 'execution_connection_lost');
-    return await collectResult(live, id, { captureBytes, deadlineAtMs, notFoundError: error });
+    if (error instanceof NoRoom) {
+      // The agent keeps the result meanwhile.
+      await held.reserve(error.neededBytes, roomWaitMs);
+    } else {
+      if (!(error instanceof GuestUnreachable) || live.isLost) throw error;
+      core.log.warn({ execution_id: id, sandbox_id: sandboxId, err: error }, 'execution_connection_lost');
+    }
+    const earliestMs = performance.now() + resultGraceMs;
+    const collectBy = error instanceof NoRoom ? Math.max(deadlineAtMs, earliestMs) : deadlineAtMs;
+    return await collectResult(live, id, { captureBytes, deadlineAtMs: collectBy, notFoundError: error, held });
   }
 }
 
@@ -100,19 +160,23 @@ export interface CollectOptions {
   readonly deadlineAtMs: number;
   /** Thrown when the agent does not know the command, or at the deadline if the agent was never reached. */
   readonly notFoundError: Error;
+  /** Where room for a large result is reserved. */
+  readonly held: HeldResult;
 }
 
 /** Waits for the result of a command that an earlier connection, or an earlier run of the service, started. */
 export async function collectResult(
   live: LiveMachine,
   id: string,
-  { captureBytes, deadlineAtMs, notFoundError }: CollectOptions,
+  { captureBytes, deadlineAtMs, notFoundError, held }: CollectOptions,
 ): Promise<ExecuteResult> {
   for (let failure = notFoundError; ; ) {
     const remainingMs = deadlineAtMs - performance.now();
     if (remainingMs <= 0 || live.isLost) throw failure;
     try {
-      return await withDeadline('the command', remainingMs, resumeExecution(live, id, captureBytes));
+      const resume = () =>
+        withDeadline('the command', remainingMs, resumeExecution(live, id, captureBytes, held.tryReserve));
+      return await held.collect(resume);
     } catch (error) {
       if (error instanceof GuestRefusal && error.code === 'not_found') throw notFoundError;
       if (!(error instanceof GuestUnreachable)) throw error;
@@ -123,9 +187,14 @@ export async function collectResult(
   }
 }
 
-async function resumeExecution(live: LiveMachine, id: string, captureBytes: number): Promise<ExecuteResult> {
+async function resumeExecution(
+  live: LiveMachine,
+  id: string,
+  captureBytes: number,
+  reserve: Reserve,
+): Promise<ExecuteResult> {
   const agent = await live.agent();
-  return await live.whileAlive(agent.resumeExecution(id, captureBytes));
+  return await live.whileAlive(agent.resumeExecution(id, captureBytes, reserve));
 }
 
 /** Lets the agent drop a result that is stored. Optional: the agent drops its oldest results when it needs the room. */

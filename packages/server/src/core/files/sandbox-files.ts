@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type DeleteFileQuery, type FileEncoding, type ReadFileQuery, resolveFilePath } from '@mayfly/contract';
+import type { HeldResult } from '../budgets/held-result.ts';
 import type { Core } from '../context.ts';
 import { type GuestAgent, type GuestEntry, GuestRefusal } from '../ports/guest-agent.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
@@ -33,17 +34,24 @@ export interface DeletedFileRecord {
 
 /** A larger directory is not listed at all, so that nobody takes a part for the whole. */
 const maxEntries = 50_000;
+/** The memory of an entry besides its name, roughly. */
+const entryOverheadBytes = 200;
 
-/** Reads a file, or lists a directory. */
+/**
+ * Reads a file, or lists a directory. Room for a large result is reserved in `held`, which the caller releases once it has sent the result.
+ */
 export async function readPath(
   core: Core,
   account: AccountRecord,
   sandboxId: string,
   query: ReadFileQuery,
+  held: HeldResult,
 ): Promise<FileRecord | DirectoryRecord> {
   const path = absolutePath(query.path);
-  const content = query.list ? undefined : await readFile(core, account, sandboxId, path);
-  if (content === undefined) return listDirectory(core, account, sandboxId, path);
+  const request = { account, sandboxId, path, held };
+  const content = query.list ? undefined : await readFile(core, request);
+  if (content === undefined) return listDirectory(core, request);
+  held.shrinkTo(content.length);
   return { kind: 'file', path, encoding: encodingOf(content, query.encoding, path), content };
 }
 
@@ -80,10 +88,12 @@ export async function deleteFile(
 }
 
 /** The content of a file; undefined if the path is a directory. */
-function readFile(core: Core, account: AccountRecord, sandboxId: string, path: string): Promise<Buffer | undefined> {
-  return withAgent(core, { account, sandboxId, task: 'read', path }, async (agent) => {
+function readFile(core: Core, { held, ...request }: ReadRequest): Promise<Buffer | undefined> {
+  const { fileBytes } = core.limits;
+  return withAgent(core, { ...request, task: 'read' }, async (agent) => {
     try {
-      return (await agent.readFile(path, core.limits.fileBytes)).content;
+      const { content } = await held.collect(() => agent.readFile(request.path, fileBytes, held.tryReserve));
+      return content;
     } catch (error) {
       if (error instanceof GuestRefusal && error.code === 'is_directory') return undefined;
       throw error;
@@ -91,15 +101,12 @@ function readFile(core: Core, account: AccountRecord, sandboxId: string, path: s
   });
 }
 
-async function listDirectory(
-  core: Core,
-  account: AccountRecord,
-  sandboxId: string,
-  path: string,
-): Promise<DirectoryRecord> {
-  const { entries, truncated } = await withAgent(core, { account, sandboxId, task: 'list', path }, (agent) =>
-    agent.listFiles(path, maxEntries),
+async function listDirectory(core: Core, { held, ...request }: ReadRequest): Promise<DirectoryRecord> {
+  const { path } = request;
+  const { entries, truncated } = await withAgent(core, { ...request, task: 'list' }, (agent) =>
+    held.collect(() => agent.listFiles(path, maxEntries, held.tryReserve)),
   );
+  held.shrinkTo(entries.reduce((bytes, { name }) => bytes + name.length + entryOverheadBytes, 0));
   if (truncated) throw cannot('list_failed', { task: 'list', path }, `it has more than ${maxEntries} entries`);
   return { kind: 'directory', path, entries };
 }
@@ -118,12 +125,19 @@ function absolutePath(path: string): string {
   return absolute;
 }
 
-interface FileRequest {
+interface PathRequest {
   readonly account: AccountRecord;
   readonly sandboxId: string;
-  readonly task: FileTask;
   /** Absolute. */
   readonly path: string;
+}
+
+interface ReadRequest extends PathRequest {
+  readonly held: HeldResult;
+}
+
+interface FileRequest extends PathRequest {
+  readonly task: FileTask;
 }
 
 /** Calls the agent of a running sandbox. The call continues, and shutdown waits for it, when the caller disconnects. */

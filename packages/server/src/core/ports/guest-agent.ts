@@ -18,6 +18,23 @@ export interface ExecuteRequest {
   readonly timeoutMs: number;
   /** The maximum number of bytes of each stream that are captured and returned. */
   readonly captureBytes: number;
+  readonly reserve?: Reserve | undefined;
+}
+
+/**
+ * Reserves memory for a large answer before the host collects it; false if there is none now, which ends the call with NoRoom. `bytes` is the
+ * most that the answer can need. Answers up to 32 KiB do not ask.
+ */
+export type Reserve = (bytes: number) => boolean;
+
+/** The host has no room for a large answer now. The call can be repeated; the result of a command stays with the agent. */
+export class NoRoom extends Error {
+  readonly neededBytes: number;
+  constructor(neededBytes: number) {
+    super(`no room for an answer of up to ${neededBytes} bytes`);
+    this.name = 'NoRoom';
+    this.neededBytes = neededBytes;
+  }
 }
 
 /** How a command ended, as reported by the agent. Output is raw bytes; the caller decodes it. */
@@ -107,15 +124,19 @@ export interface GuestAgent {
   /** Runs a command to its end. Does not acknowledge: call forgetExecution once the result is stored. */
   execute(request: ExecuteRequest): Promise<ExecuteResult>;
   /** Waits for the result of a command that an earlier connection started. */
-  resumeExecution(id: string, captureBytes: number): Promise<ExecuteResult>;
+  resumeExecution(id: string, captureBytes: number, reserve?: Reserve): Promise<ExecuteResult>;
   forgetExecution(id: string): Promise<void>;
-  readFile(path: string, maxBytes: number): Promise<{ readonly sizeBytes: number; readonly content: Buffer }>;
+  readFile(
+    path: string,
+    maxBytes: number,
+    reserve?: Reserve,
+  ): Promise<{ readonly sizeBytes: number; readonly content: Buffer }>;
   writeFile(
     path: string,
     content: Buffer | Readable,
     maxBytes: number,
   ): Promise<{ readonly path: string; readonly sizeBytes: number }>;
-  listFiles(path: string, maxEntries: number): Promise<GuestListing>;
+  listFiles(path: string, maxEntries: number, reserve?: Reserve): Promise<GuestListing>;
   /** Deletes a file, a symbolic link, or a directory with its contents. */
   deleteFile(path: string, recursive: boolean): Promise<void>;
   /** Connects to a port on the guest's localhost; GuestRefusal `refused` if nothing is listening. Closed together with the agent. */

@@ -59,7 +59,11 @@ export interface Metrics {
   commandRecovered(outcome: 'recovered' | 'lost'): void;
   rateLimited(window: 'source' | 'requests' | 'creations'): void;
   errorAnswered(type: ErrorType): void;
+  /** A connection was cut because its client did not read its responses. */
+  slowReaderCut(): void;
   previewAnswered(outcome: PreviewOutcome): void;
+  /** A visitor's address opened too many connections. */
+  previewConnectionRefused(): void;
   /** `route` is the pattern of the path, never the path itself. */
   requestAnswered(method: string, route: string, status: number): void;
 }
@@ -80,6 +84,12 @@ export interface Readings {
   restoresWaiting(): number;
   teardownsWaiting(): number;
   previewsOpen(): number;
+  /** Bytes of large results in memory. */
+  resultBytesHeld(): number;
+  /** Requests that wait for memory for a large result. */
+  resultsWaiting(): number;
+  /** Commands that wait because their account runs too many at once. */
+  commandsWaiting(): number;
 }
 
 /** Counts nothing. */
@@ -101,6 +111,8 @@ export const noMetrics: Metrics = {
   commandRecovered() {},
   rateLimited() {},
   errorAnswered() {},
+  slowReaderCut() {},
   previewAnswered() {},
+  previewConnectionRefused() {},
   requestAnswered() {},
 };

@@ -1,5 +1,6 @@
+import { HeldResult } from '../budgets/held-result.ts';
 import type { Core } from '../context.ts';
-import { oneLine } from '../errors/api-error.ts';
+import { ApiError, oneLine } from '../errors/api-error.ts';
 import { failedOutcome, finishedOutcome } from '../executions/outcome.ts';
 import { acknowledgeResult, collectResult, resultGraceMs } from '../executions/run.ts';
 import { storeOutcome } from '../executions/store-outcome.ts';
@@ -36,11 +37,14 @@ async function failExecution(core: Core, { id }: NewExecution): Promise<void> {
 }
 
 async function recover(core: Core, execution: NewExecution): Promise<void> {
-  const { id, sandboxId, startedAtMs } = execution;
-  const ids = { execution_id: id, sandbox_id: sandboxId, account_id: execution.accountId };
-  const result = await collect(core, execution).catch((error: unknown) => asError(error));
+  const { id, sandboxId, startedAtMs, accountId } = execution;
+  using held = new HeldResult(core.budgets.resultBytes, accountId);
+  const ids = { execution_id: id, sandbox_id: sandboxId, account_id: accountId };
+  const result = await collect(core, execution, held).catch((error: unknown) => asError(error));
   // The machine was detached because the service stops: the next run recovers it.
   if (result instanceof MachineDetached) return;
+  // There was no room for its output: the agent keeps it, so the next call can collect it.
+  if (result instanceof ApiError) return;
   const nowMs = core.clock.nowMs();
   const isLost = result instanceof Error;
   try {
@@ -59,11 +63,11 @@ async function recover(core: Core, execution: NewExecution): Promise<void> {
   }
 }
 
-async function collect(core: Core, { id, sandboxId }: NewExecution): Promise<ExecuteResult> {
+async function collect(core: Core, { id, sandboxId }: NewExecution, held: HeldResult): Promise<ExecuteResult> {
   const { captureBytes, maxCommandTimeoutMs } = core.limits;
   const deadlineAtMs = performance.now() + maxCommandTimeoutMs + resultGraceMs;
   const notFoundError = new GuestUnreachable('the machine does not know the command');
-  return await collectResult(core.machines.get(sandboxId), id, { captureBytes, deadlineAtMs, notFoundError });
+  return await collectResult(core.machines.get(sandboxId), id, { captureBytes, deadlineAtMs, notFoundError, held });
 }
 
 function asError(error: unknown): Error {

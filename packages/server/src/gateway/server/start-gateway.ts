@@ -2,11 +2,13 @@ import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
 import proxyAddr from '@fastify/proxy-addr';
 import type { Core } from '../../core/context.ts';
 import { connectPreview } from '../../core/previews/visits.ts';
+import { FairTurns } from '../../core/scheduling/fair-turns.ts';
 import { repeat } from '../../core/scheduling/repeat.ts';
 import { isHttp2 } from '../forward/http-versions.ts';
 import { forwardRequest, type OnVisit } from '../forward/request.ts';
@@ -16,6 +18,7 @@ import { type Connect, defaultGatewayLimits, type GatewayContext, type GatewayLi
 import type { Certificates } from '../tls/certificates.ts';
 import { answerClientErrors } from './client-errors.ts';
 import { Connections } from './connections.ts';
+import { SourceLimits } from './source-limits.ts';
 
 /** How often the certificate for visitors without a server name is refreshed. */
 const refreshMs = 60_000;
@@ -47,6 +50,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isTrustedProxy = trustedProxies(options.trustProxy);
   const gateway: GatewayContext = { core, domain, isTrustedProxy, limits, connect, agent };
   const server = await createServer(certificates, limits);
+  refuseFloods(server, options, limits);
   const connections = new Connections(domain, limits);
   connections.watch(server);
   answerClientErrors(server);
@@ -87,15 +91,38 @@ export function trustedProxies(setting: boolean | string): (address: string) => 
   return (address) => isTrusted(address, 0);
 }
 
+/** Destroys new connections of a source address that has too many. A proxy that the operator has named carries many visitors and is exempt. */
+function refuseFloods(server: Http2SecureServer, { core, trustProxy }: GatewayOptions, limits: GatewayLimits): void {
+  const sources = new SourceLimits(limits);
+  const isNamedProxy = typeof trustProxy === 'string' ? trustedProxies(trustProxy) : () => false;
+  // In front of the listeners of the TLS server: a connection that is refused must not cost a handshake.
+  const accept = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    if (isNamedProxy(socket.remoteAddress ?? '') || sources.admit(socket)) {
+      for (const listener of accept) Reflect.apply(listener, server, [socket]);
+    } else {
+      core.metrics.previewConnectionRefused();
+      socket.destroy();
+    }
+  });
+}
+
 async function createServer(
   certificates: GatewayOptions['certificates'],
   limits: GatewayLimits,
 ): Promise<Http2SecureServer> {
+  // A handshake takes about a millisecond, and a flood of connections arrives in a single turn.
+  const handshakes = new FairTurns(limits.handshakesPerTurn);
+  const contextFor = async (servername: string) => {
+    await handshakes.next('');
+    return certificates.contextFor(servername);
+  };
   const server = createSecureServer({
     allowHTTP1: true,
     ...(await defaultContext(certificates)),
     handshakeTimeout: limits.handshakeMs,
-    SNICallback: callbackify(certificates.contextFor.bind(certificates)),
+    SNICallback: callbackify(contextFor),
     maxHeaderListPairs: limits.headerPairs,
     settings: {
       maxConcurrentStreams: limits.streamsPerConnection,

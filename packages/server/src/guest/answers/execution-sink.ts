@@ -1,16 +1,18 @@
-import type { ExecuteResult } from '../../core/ports/guest-agent.ts';
+import type { ExecuteResult, Reserve } from '../../core/ports/guest-agent.ts';
 import { ProtocolViolation } from '../guest-errors.ts';
 import { guestLimits } from '../guest-limits.ts';
 import { ByteCollector } from './byte-collector.ts';
 import { FrameDecoder } from './frame-decoder.ts';
+import { countAnswer } from './reserved-answer.ts';
 import { executionEnded, executionStarted } from './schemas.ts';
 import { parseGuestJson, type Sink } from './sinks.ts';
 
 const frameType = { started: 0, stdout: 1, stderr: 2, ended: 3 } as const;
 
-/** Reads the frames of an execution. Keeps at most captureBytes plus one frame of each output stream. */
-export function executionSink(captureBytes: number): Sink<ExecuteResult> {
+/** Reads the frames of an execution. Keeps at most captureBytes plus one frame of each output stream, and reserves room for large output. */
+export function executionSink(captureBytes: number, reserve?: Reserve): Sink<ExecuteResult> {
   const outputLimitBytes = captureBytes + guestLimits.framePayloadBytes;
+  const countOutput = countAnswer(2 * outputLimitBytes, reserve);
   const stdout = new ByteCollector(outputLimitBytes);
   const stderr = new ByteCollector(outputLimitBytes);
   let started = false;
@@ -28,6 +30,7 @@ export function executionSink(captureBytes: number): Sink<ExecuteResult> {
       started = true;
     } else if (type === frameType.stdout || type === frameType.stderr) {
       const output = type === frameType.stdout ? stdout : stderr;
+      countOutput(payload.length);
       if (!output.push(payload)) throw new ProtocolViolation('more output than requested');
     } else if (type === frameType.ended) {
       ended = readEnded(payload);

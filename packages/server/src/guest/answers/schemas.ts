@@ -78,12 +78,11 @@ const entry = z
   .object({ name_base64: entryName, type: z.enum(['file', 'dir', 'symlink', 'other']), size_bytes: count.nullable() })
   .transform(({ name_base64: name, type, size_bytes: sizeBytes }) => ({ name, type, sizeBytes }));
 
-/** The body of `GET /files/list`. */
-export function listingAnswer(maxEntries: number) {
-  return z
-    .object({ path: absolutePath, entries: z.array(entry).max(maxEntries), truncated: z.boolean() })
-    .transform(({ entries, truncated }) => ({ entries, truncated }));
-}
+/** Some of the entries in the body of `GET /files/list`. */
+export const listingEntries = z.array(entry);
+
+/** The fields before the entries in the body of `GET /files/list`. */
+export const listingPath = z.object({ path: absolutePath });
 
 /** The body of every refusal. */
 export const refusalAnswer = z.object({

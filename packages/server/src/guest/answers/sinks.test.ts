@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunked } from '../../../test/guest/chunked.ts';
 import { ended, frame, hello } from '../../../test/guest/peer.ts';
-import { GuestRefusal } from '../../core/ports/guest-agent.ts';
+import { GuestRefusal, NoRoom } from '../../core/ports/guest-agent.ts';
 import { ProtocolViolation } from '../guest-errors.ts';
 import { ByteCollector } from './byte-collector.ts';
 import { executionSink } from './execution-sink.ts';
-import { clockAnswer, fileDeleted, fileWritten, helloAnswer, listingAnswer, statsAnswer } from './schemas.ts';
+import { listingSink } from './listing-sink.ts';
+import { clockAnswer, fileDeleted, fileWritten, helloAnswer, statsAnswer } from './schemas.ts';
 import { fileSink, jsonSink, refusalSink, type Sink } from './sinks.ts';
 
 function feed<T>(sink: Sink<T>, chunks: readonly Buffer[]): T {
@@ -39,7 +40,7 @@ describe('guest answers', () => {
           jsonSink(statsAnswer),
           jsonSink(fileWritten),
           jsonSink(fileDeleted),
-          jsonSink(listingAnswer(10)),
+          listingSink(10),
           refusalSink(),
           executionSink(100),
         ];
@@ -78,11 +79,39 @@ describe('guest answers', () => {
   });
 });
 
+describe('room for large answers', () => {
+  const noRoom = () => false;
+  const output = (bytes: number) => [start, frame(1, Buffer.alloc(bytes)), end];
+
+  it('is asked for once, before more than 32 KiB are kept', () => {
+    const asked: number[] = [];
+    const reserve = (bytes: number) => asked.push(bytes) > 0;
+    feed(executionSink(1_000_000, reserve), output(32_768));
+    expect(asked).toEqual([]);
+    feed(executionSink(1_000_000, reserve), [
+      start,
+      ...Array.from({ length: 9 }, () => frame(2, Buffer.alloc(10_000))),
+      end,
+    ]);
+    expect(asked).toEqual([2 * (1_000_000 + 65_536)]);
+  });
+
+  it('that is refused ends the call before the answer is collected', () => {
+    const large = { status: 200, header: () => '32769' };
+    expect(() => feed(executionSink(1_000_000, noRoom), output(40_000))).toThrow(NoRoom);
+    expect(() => fileSink(large, 100_000, noRoom)).toThrow(NoRoom);
+    const lying = { status: 200, header: () => '0' };
+    expect(() => feed(fileSink(lying, 100_000, noRoom), [Buffer.alloc(40_000)])).toThrow(NoRoom);
+    const path = `{"path":"/${'x'.repeat(40_000)}`;
+    expect(() => feed(listingSink(50_000, noRoom), [Buffer.from(path)])).toThrow(NoRoom);
+  });
+});
+
 describe('a listing', () => {
   const listed = (more: object, count = 1) => {
     const entry = { name_base64: 'YQ==', type: 'file', size_bytes: 0, ...more };
     const listing = { path: '/x', entries: Array.from({ length: count }, () => entry), truncated: false };
-    return feed(jsonSink(listingAnswer(2)), [Buffer.from(JSON.stringify(listing))]).entries;
+    return feed(listingSink(2), [Buffer.from(JSON.stringify(listing))]).entries;
   };
   const named = (name: string | Buffer) => ({ name_base64: Buffer.from(name).toString('base64') });
 
@@ -101,6 +130,48 @@ describe('a listing', () => {
     ['a size that is not a number', { size_bytes: '1' }],
   ])('refuses %s', (_, more) => {
     expect(() => listed(more)).toThrow(ProtocolViolation);
+  });
+
+  it('is the same however it is cut into chunks', () => {
+    const entry = fc.record({
+      name_base64: fc.uint8Array({ minLength: 1, maxLength: 255 }).map((bytes) => {
+        return Buffer.from(bytes.map((byte) => (byte === 0 || byte === 0x2f ? 0x61 : byte))).toString('base64');
+      }),
+      type: fc.constantFrom('file', 'dir', 'symlink', 'other'),
+      size_bytes: fc.option(fc.nat()),
+    });
+    const path = fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']', '}', '\\', 'ü', ',"entries":[') });
+    const listing = fc.record({
+      path: path.map((rest) => `/${rest}`),
+      entries: fc.array(entry, { maxLength: 20 }),
+      truncated: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(listing, fc.infiniteStream(fc.nat({ max: 600 })), (sent, sizes) => {
+        const json = Buffer.from(`${JSON.stringify(sent)}\n`);
+        const chunks: Buffer[] = [];
+        for (let at = 0; at < json.length; at += chunks.at(-1)?.length ?? 0) {
+          chunks.push(json.subarray(at, at + 1 + (sizes.next().value ?? 0)));
+        }
+        expect(feed(listingSink(20), chunks)).toEqual({
+          entries: sent.entries.map(({ name_base64, type, size_bytes }) => {
+            return { name: Buffer.from(name_base64, 'base64'), type, sizeBytes: size_bytes };
+          }),
+          truncated: sent.truncated,
+        });
+      }),
+    );
+  });
+
+  it.each([
+    ['no entries', '{"path":"/x","truncated":false}'],
+    ['entries that do not end', '{"path":"/x","entries":[{"name_base64":"YQ==","type":"dir","size_bytes":null}'],
+    ['something after the end', '{"path":"/x","entries":[],"truncated":false}{}'],
+    ['no path', '{"where":"/x","entries":[],"truncated":false}'],
+    ['an entry without an end', `{"path":"/x","entries":[{"name_base64":"${'a'.repeat(10_000)}`],
+    ['a head without an end', `{"path":"${'a'.repeat(300_000)}`],
+  ])('refuses %s', (_, json) => {
+    expect(() => feed(listingSink(2), [Buffer.from(json)])).toThrow(ProtocolViolation);
   });
 
   it('refuses more entries than requested', () => {

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
-import { GuestRefusal } from '../../core/ports/guest-agent.ts';
+import { GuestRefusal, NoRoom, type Reserve } from '../../core/ports/guest-agent.ts';
 import { ProtocolViolation } from '../guest-errors.ts';
 import { guestLimits } from '../guest-limits.ts';
 import { ByteCollector } from './byte-collector.ts';
+import { countAnswer } from './reserved-answer.ts';
 import { refusalAnswer } from './schemas.ts';
 
 /** Receives the body of one answer as it arrives. Both methods may throw, which fails the call with that error. */
@@ -57,15 +58,20 @@ export function emptySink(): Sink<void> {
 export function fileSink(
   head: AnswerHead,
   maxBytes: number,
+  reserve?: Reserve,
 ): Sink<{ readonly sizeBytes: number; readonly content: Buffer }> {
   const announced = head.header('mayfly-size') ?? '';
   if (!/^[0-9]{1,15}$/.test(announced)) throw new ProtocolViolation('a file without its size');
   const expectedBytes = Number(announced);
   if (expectedBytes > maxBytes) throw new ProtocolViolation('a file larger than requested');
+  const count = countAnswer(maxBytes, reserve);
+  // Asks before the buffer is allocated. The bytes themselves are counted as they arrive.
+  if (expectedBytes > guestLimits.unreservedBytes && reserve?.(maxBytes) === false) throw new NoRoom(maxBytes);
   const bytes = new ByteCollector(maxBytes, expectedBytes);
   return {
     push(chunk) {
       if (!bytes.push(chunk)) throw new ProtocolViolation('more of a file than requested');
+      count(chunk.length);
     },
     finish: () => ({ sizeBytes: bytes.length, content: bytes.concat() }),
   };

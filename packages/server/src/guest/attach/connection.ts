@@ -2,13 +2,17 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import type { AgentChannel } from '../../core/ports/machine-driver.ts';
 import { guestLimits } from '../guest-limits.ts';
+import { TurnBudget } from './turn-budget.ts';
 
 /** An HTTP/2 session over a synchronised channel. It ends as a whole, with one reason, and closes the channel. */
 export class Connection {
   readonly session: ClientHttp2Session;
   /** Resolves when the connection is gone; never rejects. */
   readonly closed: Promise<void>;
+  /** Shared by all answers of this connection. */
+  readonly turn = new TurnBudget(guestLimits.turnMs);
   readonly #channel: AgentChannel;
+  #unexpectedFrames = 0;
   #endReason: GuestUnreachable | undefined;
 
   constructor(channel: AgentChannel) {
@@ -33,6 +37,8 @@ export class Connection {
     session.on('error', (cause) => this.end('the connection to the agent failed', cause));
     session.on('goaway', () => this.end('the agent closed the HTTP/2 session'));
     session.on('close', () => this.end('the connection to the agent was closed'));
+    session.on('ping', () => this.countUnexpected());
+    session.on('remoteSettings', () => this.countUnexpected());
     session.on('frameError', () => this.end('a frame could not be sent to the agent'));
     session.once('connect', () => {
       // Garbage from the guest may destroy the session before this event.
@@ -47,6 +53,13 @@ export class Connection {
   /** Why the connection ended, for the calls that were lost with it. */
   get endReason(): GuestUnreachable | undefined {
     return this.#endReason;
+  }
+
+  /** Counts a frame that an agent has no reason to send often, and ends the connection at the limit: each calls into JavaScript. */
+  countUnexpected(): void {
+    this.#unexpectedFrames += 1;
+    if (this.#unexpectedFrames > guestLimits.unexpectedFrames)
+      this.end('the agent sent too many HTTP/2 control frames');
   }
 
   /** Ends everything at once. Only the first reason is kept. */

@@ -8,12 +8,14 @@ import {
   type GuestListing,
   GuestRefusal,
   type GuestStats,
+  type Reserve,
 } from '../../core/ports/guest-agent.ts';
 import { executionSink } from '../answers/execution-sink.ts';
-import { fileDeleted, fileWritten, helloAnswer, listingAnswer, statsAnswer } from '../answers/schemas.ts';
+import { listingBytes, listingSink } from '../answers/listing-sink.ts';
+import { fileDeleted, fileWritten, helloAnswer, statsAnswer } from '../answers/schemas.ts';
 import { emptySink, fileSink, jsonSink } from '../answers/sinks.ts';
 import { type Connection, Liveness } from '../attach/connection.ts';
-import { type GuestDeadlines, guestLimits } from '../guest-limits.ts';
+import type { GuestDeadlines } from '../guest-limits.ts';
 import { correctClock, sendIdentity, type WallClock } from './clock.ts';
 import { exchange, isRefusal } from './exchange.ts';
 import { openTunnel } from './tunnel.ts';
@@ -75,13 +77,15 @@ export class Http2GuestAgent implements GuestAgent {
     );
     const deadlineMs = request.timeoutMs + this.#deadlines.executeGraceMs;
     const call = { method: 'POST', path: '/executions', body, deadlineMs } as const;
-    return this.#liveness.during(exchange(this.#connection, call, () => executionSink(request.captureBytes)));
+    return this.#liveness.during(
+      exchange(this.#connection, call, () => executionSink(request.captureBytes, request.reserve)),
+    );
   }
 
-  resumeExecution(id: string, captureBytes: number): Promise<ExecuteResult> {
+  resumeExecution(id: string, captureBytes: number, reserve?: Reserve): Promise<ExecuteResult> {
     const path = `/executions/${encodeURIComponent(id)}`;
     const call = { method: 'GET', path, deadlineMs: this.#deadlines.resumeMs } as const;
-    return this.#liveness.during(exchange(this.#connection, call, () => executionSink(captureBytes)));
+    return this.#liveness.during(exchange(this.#connection, call, () => executionSink(captureBytes, reserve)));
   }
 
   /** Resolves even if the agent does not know the execution. */
@@ -95,10 +99,14 @@ export class Http2GuestAgent implements GuestAgent {
     }
   }
 
-  async readFile(path: string, maxBytes: number): Promise<{ readonly sizeBytes: number; readonly content: Buffer }> {
+  async readFile(
+    path: string,
+    maxBytes: number,
+    reserve?: Reserve,
+  ): Promise<{ readonly sizeBytes: number; readonly content: Buffer }> {
     const call = fileCall('/files', { path, max_bytes: maxBytes });
     const request = { method: 'GET', path: call, deadlineMs: this.#fileMs(maxBytes) } as const;
-    return exchange(this.#connection, request, (head) => fileSink(head, maxBytes));
+    return exchange(this.#connection, request, (head) => fileSink(head, maxBytes, reserve));
   }
 
   async writeFile(
@@ -119,11 +127,10 @@ export class Http2GuestAgent implements GuestAgent {
     return exchange(this.#connection, call, () => jsonSink(fileWritten));
   }
 
-  async listFiles(path: string, maxEntries: number): Promise<GuestListing> {
-    const limitBytes = guestLimits.jsonBytes + maxEntries * guestLimits.entryJsonBytes;
+  async listFiles(path: string, maxEntries: number, reserve?: Reserve): Promise<GuestListing> {
     const call = fileCall('/files/list', { path, max_entries: maxEntries });
-    const request = { method: 'GET', path: call, deadlineMs: this.#fileMs(limitBytes) } as const;
-    return exchange(this.#connection, request, () => jsonSink(listingAnswer(maxEntries), limitBytes));
+    const request = { method: 'GET', path: call, deadlineMs: this.#fileMs(listingBytes(maxEntries)) } as const;
+    return exchange(this.#connection, request, () => listingSink(maxEntries, reserve));
   }
 
   async deleteFile(path: string, recursive: boolean): Promise<void> {

@@ -67,12 +67,16 @@ export function exchange<T>(
         for (const chunk of early.splice(0)) sink.push(chunk);
       }),
     );
-    stream.on('data', (chunk: Buffer) =>
-      guarded(() => {
+    // The agent sends no interim responses. Each of them costs as much as a small call.
+    stream.on('headers', () => connection.countUnexpected());
+    stream.on('data', (chunk: Buffer) => {
+      const push = () => {
         if (sink === undefined) early.push(chunk);
         else sink.push(chunk);
-      }),
-    );
+      };
+      const isUsedUp = connection.turn.spend(() => guarded(push));
+      if (isUsedUp && !finished) pauseForOneTurn(stream);
+    });
     const complete = () => {
       if (sink === undefined || stream.rstCode !== constants.NGHTTP2_NO_ERROR || connection.endReason !== undefined)
         return;
@@ -92,6 +96,12 @@ export function exchange<T>(
     });
     if (request.body !== undefined) sendBody(request.body, stream).catch(fail);
   });
+}
+
+/** Lets everything else that is ready run before more of the stream is read. */
+function pauseForOneTurn(stream: ClientHttp2Stream): void {
+  stream.pause();
+  setImmediate(() => stream.resume());
 }
 
 function cancel(stream: ClientHttp2Stream): void {

@@ -38,7 +38,7 @@ test('a command runs in /workspace with a timeout of one minute, and its result 
     started_at: '2026-01-01T00:00:00.000Z',
     finished_at: '2026-01-01T00:00:00.250Z',
   });
-  expect(asked).toEqual([
+  expect(asked).toMatchObject([
     {
       id: body.id,
       command: 'make',
@@ -129,6 +129,46 @@ describe('a command that failed', () => {
     interrupt();
     const { status, body } = await answer;
     expect([status, body.error.type]).toEqual([502, 'execution_failed']);
+  });
+});
+
+describe('commands at once', () => {
+  const limits = { budgets: { commands: { perAccount: 2, total: 10, waitingPerAccount: 3 } } };
+  let running: (() => void)[];
+  beforeEach(async () => {
+    await service[Symbol.asyncDispose]();
+    service = await stubService(undefined, {}, limits);
+    sandboxId = (await service.call('POST', '/v1/sandboxes')).body.id;
+    running = [];
+    service.connector.command = () => new Promise((resolve) => running.push(() => resolve(resultOf())));
+  });
+
+  test('beyond the limit of an account wait in line; beyond the line 429 and nothing ran', async () => {
+    const answers = ['1', '2', '3', '4', '5'].map((command) => exec({ command }));
+    const { commands } = service.core.budgets;
+    await vi.waitFor(() => expect([running.length, commands.waiting]).toEqual([2, 3]));
+    const { status, headers, body } = await exec({ command: '6' });
+    expect([status, body.error.type, Number(headers['retry-after'])]).toEqual([
+      429,
+      'rate_limit_exceeded',
+      expect.any(Number),
+    ]);
+    for (let ended = 0; ended < 5; ended += 1) {
+      await vi.waitFor(() => expect(running.length).toBeGreaterThan(0));
+      expect(running.length).toBeLessThanOrEqual(2);
+      running.shift()?.();
+    }
+    expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200]);
+    expect([commands.held, commands.waiting]).toEqual([0, 0]);
+  });
+
+  test('that wait while their sandbox is deleted are answered 404', async () => {
+    const answers = ['1', '2', '3'].map((command) => exec({ command }));
+    const { commands } = service.core.budgets;
+    await vi.waitFor(() => expect([running.length, commands.waiting]).toEqual([2, 1]));
+    await service.call('DELETE', `/v1/sandboxes/${sandboxId}`);
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([502, 502, 404]);
+    expect([commands.held, commands.waiting]).toEqual([0, 0]);
   });
 });
 

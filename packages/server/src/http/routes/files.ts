@@ -1,14 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import { HeldResult } from '../../core/budgets/held-result.ts';
 import { ApiError } from '../../core/errors/api-error.ts';
 import { deleteFile, readPath, writeFile } from '../../core/files/sandbox-files.ts';
 import { accountOf } from '../access.ts';
+import { directoryJson } from '../bodies/directory-json.ts';
 import { fileJson } from '../bodies/file-json.ts';
 import { readJsonBody } from '../bodies/json-body.ts';
+import { releaseOnFailure, sendJson } from '../bodies/json-pieces.ts';
 import { takeContent } from '../bodies/write-file-body.ts';
 import { routeOf } from '../contract-routes.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
-import { deletedFileView, directoryView, writtenFileView } from '../views.ts';
+import { deletedFileView, writtenFileView } from '../views.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -65,11 +68,10 @@ function addFileRoutes(app: HttpApp, { core, operations }: HttpDeps): void {
     ...routeOf(operations.readFile),
     handler: async (request, reply) => {
       request.logged.sandbox_id = request.params.id;
-      const found = await readPath(core, accountOf(request), request.params.id, request.query);
-      if (found.kind === 'directory') return directoryView(found);
-      // Typed as plain FastifyReply: the schema's type is the object, not its JSON.
-      const untyped: FastifyReply = reply;
-      return untyped.type('application/json; charset=utf-8').send(fileJson(found));
+      const account = accountOf(request);
+      const held = new HeldResult(core.budgets.resultBytes, account.id);
+      const found = await releaseOnFailure(held, readPath(core, account, request.params.id, request.query, held));
+      return sendJson(reply, found.kind === 'directory' ? directoryJson(found) : fileJson(found), held);
     },
   });
 

@@ -1,6 +1,7 @@
 import { deletedSandboxSchema, sandboxListSchema, sandboxSchema } from '@mayfly/contract';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
+import { HeldResult } from '../../core/budgets/held-result.ts';
 import { runCommand } from '../../core/executions/run.ts';
 import { reconcile } from '../../core/recovery/reconcile.ts';
 import { deleteSandbox, expireSandboxes } from '../../core/sandboxes/end.ts';
@@ -298,11 +299,12 @@ test('ids of other accounts are reported like unknown ids', async () => {
   const { body } = await create();
   const stranger = { id: 'acct_2', email: 'b@localhost', suspended: false, limits: {}, createdAtMs: 0 };
   const command = { command: 'ls', cwd: '/', env: {}, timeout_ms: 1000 };
+  using held = new HeldResult(service.core.budgets.resultBytes, stranger.id);
   for (const id of [body.id, 'sbx_unknown']) {
     const notFound = { type: 'not_found', message: 'No such sandbox.' };
     await expect(getSandbox(service.core, stranger, id)).rejects.toMatchObject(notFound);
     await expect(deleteSandbox(service.core, stranger, id)).rejects.toMatchObject(notFound);
-    await expect(runCommand(service.core, stranger, id, command)).rejects.toMatchObject(notFound);
+    await expect(runCommand(service.core, stranger, id, command, held)).rejects.toMatchObject(notFound);
   }
   expect((await get(body.id)).status).toBe('running');
 });

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { GuestRefusal, GuestUnreachable } from '../../../src/core/ports/guest-agent.ts';
 import { executionSink } from '../../../src/guest/answers/execution-sink.ts';
 import { FrameDecoder } from '../../../src/guest/answers/frame-decoder.ts';
+import { listingSink } from '../../../src/guest/answers/listing-sink.ts';
 import {
   clockAnswer,
   executionEnded,
@@ -129,6 +130,15 @@ export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
       Object.entries(schemas)
         .map(([name, schema]) => `${name}: ${outcome(() => feed(jsonSink<unknown>(schema, 4_096), pieces))}`)
         .join('\n'),
+  },
+  listing: {
+    corpus: corpus('listing'),
+    parse: (pieces) =>
+      outcome(() => {
+        const listing = feed(listingSink(4), pieces);
+        must(listing.entries.length <= 4, 'a listing');
+        return listing;
+      }),
   },
   refusal: {
     corpus: corpus('refusal'),

@@ -50,6 +50,15 @@ test('a leaf can be verified by itself and is valid for a period that clients ac
   expect(days).toBeLessThan(397);
 });
 
+test('one wildcard certificate serves all names below a domain of two labels or more', async () => {
+  using certificates = await open({ domain: 'preview.example.com' });
+  await using server = await serveTls(certificates);
+  const first = await server.greet(rootText(), 'abc.preview.example.com');
+  const second = await server.greet(rootText(), 'random-name.preview.example.com');
+  expect(first).toMatchObject({ altNames: 'DNS:*.preview.example.com', serial: second.serial });
+  expect((await server.greet(rootText(), 'preview.example.com')).altNames).toBe('DNS:preview.example.com');
+});
+
 test('a client that does not trust the root refuses the connection', async () => {
   using certificates = await open();
   await using server = await serveTls(certificates);

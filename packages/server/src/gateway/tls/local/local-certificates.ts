@@ -13,7 +13,7 @@ export interface LocalCertificateOptions extends OpenRootOptions {
   readonly maxContexts?: number;
 }
 
-/** Certificates of the local authority: one per name, issued when a client first asks for it. */
+/** Certificates of the local authority: one wildcard where clients accept it, otherwise one per name, issued when a client first asks for it. */
 export function openLocalCertificates(options: LocalCertificateOptions): Certificates {
   const { domain, nowMs, maxContexts = 1_000 } = options;
   const { root, certFile } = openRoot(options);
@@ -36,12 +36,16 @@ export function openLocalCertificates(options: LocalCertificateOptions): Certifi
   };
 }
 
-/** The name to certify: the requested one if it is one label below the domain, otherwise the domain itself. */
+/**
+ * The name to certify if the requested one is one label below the domain: all of them by a wildcard, or the name itself where clients accept
+ * none, directly below a single label such as localhost. For any other name, the domain itself.
+ */
 export function certifiedName(servername: string | undefined, domain: string): string {
   if (servername === undefined || servername.length > maxNameLength) return domain;
   const name = servername.toLowerCase();
   if (!name.endsWith(`.${domain}`)) return domain;
-  return label.test(name.slice(0, -domain.length - 1)) ? name : domain;
+  if (!label.test(name.slice(0, -domain.length - 1))) return domain;
+  return domain.includes('.') ? `*.${domain}` : name;
 }
 
 interface Renewable {

@@ -1,0 +1,45 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import type { HeldResult } from '../../core/budgets/held-result.ts';
+
+/** The JSON of a response: a string if it is small, otherwise a stream. */
+export type ResponseJson = string | Readable;
+
+/**
+ * A stream that makes one piece per turn of the event loop, and only as the client reads. Neither a response that nobody reads nor one that
+ * is read at full speed can then use much memory or hold up other requests.
+ */
+export function streamPieces(pieces: Iterator<string>): Readable {
+  const next = (stream: Readable) => {
+    if (stream.destroyed) return;
+    try {
+      const { value, done } = pieces.next();
+      stream.push(done ? null : Buffer.from(value));
+    } catch (error) {
+      stream.destroy(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  return new Readable({
+    read() {
+      setImmediate(next, this);
+    },
+  });
+}
+
+/** Waits for a result, and releases what is held for it if there is none. */
+export async function releaseOnFailure<T>(held: HeldResult, result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    held[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** Sends JSON. What the request holds is released once the response is sent or its connection is gone. */
+export function sendJson(reply: FastifyReply, json: ResponseJson, held: HeldResult): FastifyReply {
+  const release = () => held[Symbol.dispose]();
+  if (typeof json === 'string' || reply.raw.destroyed) release();
+  else reply.raw.once('close', release);
+  return reply.type('application/json; charset=utf-8').send(json);
+}
