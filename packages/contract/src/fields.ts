@@ -117,16 +117,17 @@ export function reservedFields<const Name extends string>(...names: readonly Nam
   return Object.fromEntries(fields) as Record<Name, (typeof fields)[number][1]>;
 }
 
-/** A query string with reserved parameters. One with a key in brackets, such as `metadata[env]`, is read by the name before them. */
+/** A query string with reserved parameters. One with a key in brackets, such as `metadata[env]`, counts as the one before them. */
 export function queryWithReserved<Shape extends z.ZodRawShape, const Name extends string>(
   shape: Shape,
   ...names: readonly Name[]
 ) {
-  const byName = (query: unknown): unknown => {
+  const withoutKey = (given: string): string => names.find((name) => given.startsWith(`${name}[`)) ?? given;
+  const withoutKeys = (query: unknown): unknown => {
     if (typeof query !== 'object' || query === null) return query;
-    return Object.fromEntries(Object.entries(query).map(([name, value]) => [name.replace(/\[.*$/s, ''), value]));
+    return Object.fromEntries(Object.entries(query).map(([name, value]) => [withoutKey(name), value]));
   };
-  return z.preprocess(byName, z.object({ ...shape, ...reservedFields(...names) }));
+  return z.preprocess(withoutKeys, z.object({ ...shape, ...reservedFields(...names) }));
 }
 
 /** A JSON object as the body. A missing body and null are read as `{}`. */

@@ -75,13 +75,13 @@ function requests(limits: Limits): Chapter {
     title: 'Requests and responses',
     blocks: [
       {
-        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, unknown fields are ignored, and `null` for an optional field means that it is absent. Lengths count Unicode code points. New fields may be added to responses.',
+        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, and `null` for an optional field means that it is absent. Unknown fields are ignored, except those reserved for features that this version does not have, which are refused with 400: `network`, `snapshot_id`, `template`, `metadata`, `env` and `idle_pause_minutes` of a create, `stream` and `background` of a command, and the parameters `metadata[…]` and `depth` of lists. Lengths count Unicode code points. New fields may be added to responses.',
       },
       {
         text: 'Every response carries an `X-Request-Id` header: the one you sent if it has 1 to 128 visible ASCII characters, otherwise a generated one. Include it when you report a problem.',
       },
       {
-        text: `Every response carries \`RateLimit-Limit\` (e.g. ${limits.requestsPerMinute}), \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds until the one-minute window resets). A 429 also carries \`Retry-After\` (seconds).`,
+        text: `Every response carries \`RateLimit-Limit\` (e.g. ${limits.requestsPerMinute}), \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds until the one-minute window resets), as they are when the response is sent. A 429 also carries \`Retry-After\` (seconds).`,
       },
       {
         text: 'To retry a create safely, send the same `Idempotency-Key` again. If the first create succeeded, its sandbox is returned with 200 and no second one is created. A failed create frees its key.',

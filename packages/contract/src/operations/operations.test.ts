@@ -76,7 +76,7 @@ describe('reserved fields', () => {
   test('null and false ask for nothing, and other unknown fields are ignored', () => {
     expect(rulesOf(createSandboxBody, { network: null, metadata: null, colour: 'blue' })).toBe('');
     expect(rulesOf(runCommandBody, { command: 'ls', stream: false, background: null, shell: 'zsh' })).toBe('');
-    expect(rulesOf(listSandboxesQuery, { colour: 'blue', 'labels[env]': 'prod' })).toBe('');
+    expect(rulesOf(listSandboxesQuery, { colour: 'blue', 'labels[env]': 'prod', 'limit[x]': '0' })).toBe('');
   });
 });
 
