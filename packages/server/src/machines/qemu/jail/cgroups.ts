@@ -62,6 +62,16 @@ export class Cgroups {
     return [...new Set(names)].toSorted();
   }
 
+  /** The processes in a machine's group. */
+  async pidsOf(id: string): Promise<number[]> {
+    const lists = await Promise.all(
+      this.#layout.hierarchies.map((hierarchy) =>
+        readFile(join(this.#parent(hierarchy), checkName(id), 'cgroup.procs'), 'utf8').catch(() => ''),
+      ),
+    );
+    return [...new Set(lists.flatMap((text) => text.split('\n').map(Number)))].filter((pid) => pid > 1);
+  }
+
   /** How many processes of a machine the kernel killed for exceeding the memory limit; 0 when that is unknown. */
   async outOfMemoryKills(id: string): Promise<number> {
     const memory = this.#layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes('memory'));
