@@ -89,7 +89,7 @@ export class QemuDriver implements MachineDriver {
     await using acquired = new AsyncDisposableStack();
     const killer = new ProcessKiller(tools.jailPath);
     const owners = new OwnerRecords(hostStateDir);
-    const cgroupsOf = (folder: string): Cgroups => new Cgroups(layout, instanceOf(folder), killer, step);
+    const cgroupsOf = (folder: string): Cgroups => new Cgroups(layout, instanceOf(folder), { killer, step });
     const cgroups = cgroupsOf(dataDir);
     await owners.register(dataDir);
     acquired.defer(async () => {

@@ -11,7 +11,7 @@ import { Cgroups } from './cgroups.ts';
 import { ProcessKiller } from './process-killer.ts';
 
 const instance = `test-${process.pid}`;
-const noKiller = { killGroup: () => Promise.reject(new Error('nothing is killed here')) };
+const options = { killer: { killGroup: () => Promise.reject(new Error('nothing is killed here')) } };
 const limits = { cpuCores: 1.5, memoryBytes: 64 * 1024 * 1024, pids: 16 };
 
 /** The layouts of this host: its own, and a version 2 hierarchy without controllers beside version 1. */
@@ -31,7 +31,7 @@ async function realLayouts(): Promise<CgroupLayout[]> {
 }
 
 describe.each(await realLayouts())('on this host, version $version', (layout) => {
-  const cgroups = new Cgroups(layout, instance, new ProcessKiller(jailProgram()));
+  const cgroups = new Cgroups(layout, instance, { killer: new ProcessKiller(jailProgram()) });
   let child: ChildProcess | undefined;
   afterEach(async () => {
     child?.kill('SIGKILL');
@@ -100,7 +100,7 @@ it('delegates the controllers of version 2 in its own folders only', async () =>
       hierarchies: [{ root, controllers: ['cpu', 'pids'] }],
       missing: ['memory'],
     };
-    expect(await new Cgroups(layout, 'main', noKiller).create('one', limits)).toEqual([
+    expect(await new Cgroups(layout, 'main', options).create('one', limits)).toEqual([
       join(root, 'mayfly/main/one/cgroup.procs'),
     ]);
     expect(await readdir(root)).toEqual(['mayfly']);
@@ -116,7 +116,7 @@ it('delegates the controllers of version 2 in its own folders only', async () =>
 
 it('rejects names that lead out of its folder', async () => {
   const layout: CgroupLayout = { version: 2, hierarchies: [], missing: [] };
-  expect(() => new Cgroups(layout, '..', noKiller)).toThrow('not a cgroup name');
-  await expect(new Cgroups(layout, 'main', noKiller).create('a/b', limits)).rejects.toThrow('not a cgroup name');
-  await expect(new Cgroups(layout, 'main', noKiller).remove('..')).rejects.toThrow('not a cgroup name');
+  expect(() => new Cgroups(layout, '..', options)).toThrow('not a cgroup name');
+  await expect(new Cgroups(layout, 'main', options).create('a/b', limits)).rejects.toThrow('not a cgroup name');
+  await expect(new Cgroups(layout, 'main', options).remove('..')).rejects.toThrow('not a cgroup name');
 });

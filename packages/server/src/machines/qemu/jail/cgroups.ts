@@ -12,6 +12,12 @@ const ownFolder = 'mayfly';
 
 type GroupKiller = Pick<ProcessKiller, 'killGroup'>;
 
+export interface CgroupsOptions {
+  /** Kills the processes of a group where the kernel cannot do so itself. */
+  readonly killer: GroupKiller;
+  readonly step?: StepRunner;
+}
+
 /** The cgroups of one service's machines: mayfly/<instance>/<id> in every hierarchy. */
 export class Cgroups {
   readonly #layout: CgroupLayout;
@@ -21,7 +27,7 @@ export class Cgroups {
   /** Hierarchies whose parent folders are known to exist. */
   readonly #prepared = new Set<Hierarchy>();
 
-  constructor(layout: CgroupLayout, instance: string, killer: GroupKiller, step: StepRunner = runStep) {
+  constructor(layout: CgroupLayout, instance: string, { killer, step = runStep }: CgroupsOptions) {
     this.#layout = layout;
     this.#killer = killer;
     this.#step = step;
