@@ -192,7 +192,7 @@ print(opened)`;
     expect(await outcomes(['198.51.100.2:80', '198.51.100.1:80'], 'broken-out')).toEqual(['refused', 'open']);
     for (const port of [7778, 7779]) await internet.ask('countUdp', { port, address: '203.0.113.1' });
     const send = 'const s = require("dgram").createSocket("udp4"); s.send("x", 7778, "203.0.113.1", () => s.close())';
-    const asQemu = `setpriv --reuid $(stat -c %u /proc/${pid}) --clear-groups`;
+    const asQemu = `setpriv --reuid $(awk '/^Uid:/ { print $2 }' /proc/${pid}/status) --clear-groups`;
     lab.sh(`${asQemu} ${process.execPath} -e '${send}'`, pid);
     const fromGuest = 'import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("203.0.113.1", 7779))';
     await run(`python3 -c '${fromGuest}'`, 'broken-out');

@@ -77,6 +77,24 @@ func TestKillEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
+func TestASignalReachesTheGroup(t *testing.T) {
+	tree := realTree(t)
+	g, err := tree.Make("signalled")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := start(t, g, "exec sleep 100")
+	for len(g.pids()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	g.Signal(syscall.SIGTERM)
+	if ws := wait(t, pid); ws.Signal() != syscall.SIGTERM {
+		t.Fatalf("status %v", ws)
+	}
+	g.Signal(syscall.SIGTERM)
+	g.Release()
+}
+
 func TestGroupOutlivesItsLeader(t *testing.T) {
 	tree := realTree(t)
 	g, err := tree.Make("two")

@@ -57,12 +57,32 @@ func (g *Group) Signal(sig syscall.Signal) {
 		g.signalLeader(sig)
 		return
 	}
+	// The descriptor of a process never refers to another one. A process that is listed after it was opened, and still lives when it
+	// gets the signal, is in the group: its id was not reused in between.
+	opened := map[int]*os.Process{}
+	for _, pid := range g.pids() {
+		if process, err := os.FindProcess(pid); err == nil {
+			defer process.Release()
+			opened[pid] = process
+		}
+	}
+	for _, pid := range g.pids() {
+		if process := opened[pid]; process != nil {
+			process.Signal(sig)
+		}
+	}
+}
+
+// pids lists the processes of the group.
+func (g *Group) pids() []int {
+	var pids []int
 	procs, _ := os.ReadFile(g.dir + "/cgroup.procs")
 	for _, line := range bytes.Fields(procs) {
 		if pid, err := strconv.Atoi(string(line)); err == nil && pid > 1 {
-			syscall.Kill(pid, sig)
+			pids = append(pids, pid)
 		}
 	}
+	return pids
 }
 
 func (g *Group) signalLeader(sig syscall.Signal) {

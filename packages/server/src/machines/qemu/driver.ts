@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
@@ -17,7 +16,11 @@ import { QemuMachine } from './machine.ts';
 import { refuseNewerRecords } from './machine-folder.ts';
 import { MachineNetworks } from './network/machine-networks.ts';
 import { NetworkPool } from './network/network-pool.ts';
+import { NetworkRecords } from './network/network-records.ts';
+import { hostStateDir } from './network/plan/address-plan.ts';
 import type { NetworkLimits } from './network/rules/machine-ruleset.ts';
+import { instanceOf, OwnerRecords } from './owners/owner-records.ts';
+import { type ReclaimParts, reclaimVanishedOwners } from './owners/vanished-owners.ts';
 import { CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import { restoreTemplate } from './restore.ts';
 import { runStep, type StepRunner, stepsUntil } from './steps.ts';
@@ -56,7 +59,9 @@ export interface QemuDriverOptions {
   readonly step?: StepRunner;
 }
 
-interface DriverParts extends AdoptionParts {
+interface DriverParts extends AdoptionParts, ReclaimParts {
+  readonly networks: MachineNetworks;
+  readonly leases: UidLeases;
   readonly resources: HostResources;
   readonly networkPool: NetworkPool<UidLease>;
   readonly logTrimmer: LogTrimmer;
@@ -89,12 +94,16 @@ export class QemuDriver implements MachineDriver {
     if (layout.missing.length > 0) log.warn({ missing: layout.missing }, 'cgroup_limits_missing');
     await using acquired = new AsyncDisposableStack();
     const killer = new ProcessKiller(tools.jailPath);
-    const instance = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
-    const cgroups = acquired.adopt(
-      new Cgroups(layout, instance, killer, { step, memoryBytes: options.memoryBytes }),
-      (opened) => opened.removeEmptyParents(),
-    );
-    if (!(await cgroups.limitAll())) log.warn({ memory_bytes: options.memoryBytes }, 'machines_memory_above_limit');
+    const owners = new OwnerRecords(hostStateDir);
+    const cgroupsOf = (folder: string): Cgroups => new Cgroups(layout, instanceOf(folder), { killer, step });
+    const { memoryBytes } = options;
+    const cgroups = new Cgroups(layout, instanceOf(dataDir), { killer, step, memoryBytes });
+    await owners.register(dataDir);
+    acquired.defer(async () => {
+      await cgroups.removeEmptyParents();
+      if (await hasNothing(dataDir, cgroups)) await owners.remove(dataDir);
+    });
+    if (!(await cgroups.limitAll())) log.warn({ memory_bytes: memoryBytes }, 'machines_memory_above_limit');
     const leases = acquired.use(new UidLeases(dataDir));
     const networks = acquired.use(
       await MachineNetworks.open({
@@ -120,7 +129,20 @@ export class QemuDriver implements MachineDriver {
     );
     const resources = new HostResources({ machinesDir, leases, cgroups, networks, networkPool, step });
     const logTrimmer = acquired.use(new LogTrimmer(log, options.logCheckMs));
-    const adoption = { machinesDir, resources, cgroups, leases, networks, killer, cleanup, log, step };
+    const adoption = {
+      dataDir,
+      owners,
+      cgroupsOf,
+      machinesDir,
+      resources,
+      cgroups,
+      leases,
+      networks,
+      killer,
+      cleanup,
+      log,
+      step,
+    };
     return new QemuDriver(options, { ...adoption, networkPool, logTrimmer, acquired: acquired.move() });
   }
 
@@ -131,6 +153,7 @@ export class QemuDriver implements MachineDriver {
 
   async adopt(): Promise<QemuMachine[]> {
     const machines = await adoptMachines(this.#parts);
+    await reclaimVanishedOwners(this.#parts);
     for (const machine of machines) this.#parts.logTrimmer.watch(machine);
     void this.#parts.networkPool.fill();
     return machines;
@@ -166,4 +189,10 @@ export class QemuDriver implements MachineDriver {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#parts.acquired.disposeAsync();
   }
+}
+
+/** Whether neither a cgroup nor a network of a data folder is left on the host. */
+async function hasNothing(dataDir: string, cgroups: Cgroups): Promise<boolean> {
+  const slots = await new NetworkRecords(hostStateDir).slotsOf(dataDir);
+  return slots.length === 0 && (await cgroups.list()).length === 0;
 }

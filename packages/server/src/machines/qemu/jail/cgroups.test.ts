@@ -11,7 +11,7 @@ import { Cgroups } from './cgroups.ts';
 import { ProcessKiller } from './process-killer.ts';
 
 const instance = `test-${process.pid}`;
-const noKiller = { killGroup: () => Promise.reject(new Error('nothing is killed here')) };
+const options = { killer: { killGroup: () => Promise.reject(new Error('nothing is killed here')) } };
 const limits = { cpuCores: 1.5, memoryBytes: 64 * 1024 * 1024, pids: 16 };
 
 /** The layouts of this host: its own, and a version 2 hierarchy without controllers beside version 1. */
@@ -31,7 +31,7 @@ async function realLayouts(): Promise<CgroupLayout[]> {
 }
 
 describe.each(await realLayouts())('on this host, version $version', (layout) => {
-  const cgroups = new Cgroups(layout, instance, new ProcessKiller(jailProgram()));
+  const cgroups = new Cgroups(layout, instance, { killer: new ProcessKiller(jailProgram()) });
   let child: ChildProcess | undefined;
   afterEach(async () => {
     child?.kill('SIGKILL');
@@ -99,7 +99,7 @@ it('limits the memory of all machines together, also of those that are running a
     const root = await mkdtemp(join(tmpdir(), 'mayfly-cgroup-'));
     try {
       const layout: CgroupLayout = { version, hierarchies: [{ root, controllers: ['memory'] }], missing: [] };
-      const cgroups = new Cgroups(layout, 'main', noKiller, { memoryBytes: 1_000 });
+      const cgroups = new Cgroups(layout, 'main', { ...options, memoryBytes: 1_000 });
       expect(await cgroups.limitAll()).toBe(true);
       const parent = join(root, 'mayfly/main');
       const file = version === 1 ? 'memory.limit_in_bytes' : 'memory.max';
@@ -123,7 +123,7 @@ it('delegates the controllers of version 2 in its own folders only', async () =>
       hierarchies: [{ root, controllers: ['cpu', 'pids'] }],
       missing: ['memory'],
     };
-    expect(await new Cgroups(layout, 'main', noKiller).create('one', limits)).toEqual([
+    expect(await new Cgroups(layout, 'main', options).create('one', limits)).toEqual([
       join(root, 'mayfly/main/one/cgroup.procs'),
     ]);
     expect(await readdir(root)).toEqual(['mayfly']);
@@ -139,7 +139,7 @@ it('delegates the controllers of version 2 in its own folders only', async () =>
 
 it('rejects names that lead out of its folder', async () => {
   const layout: CgroupLayout = { version: 2, hierarchies: [], missing: [] };
-  expect(() => new Cgroups(layout, '..', noKiller)).toThrow('not a cgroup name');
-  await expect(new Cgroups(layout, 'main', noKiller).create('a/b', limits)).rejects.toThrow('not a cgroup name');
-  await expect(new Cgroups(layout, 'main', noKiller).remove('..')).rejects.toThrow('not a cgroup name');
+  expect(() => new Cgroups(layout, '..', options)).toThrow('not a cgroup name');
+  await expect(new Cgroups(layout, 'main', options).create('a/b', limits)).rejects.toThrow('not a cgroup name');
+  await expect(new Cgroups(layout, 'main', options).remove('..')).rejects.toThrow('not a cgroup name');
 });

@@ -19,6 +19,8 @@ const ownFolder = 'mayfly';
 type GroupKiller = Pick<ProcessKiller, 'killGroup'>;
 
 export interface CgroupsOptions {
+  /** Kills the processes of a group where the kernel cannot do so itself. */
+  readonly killer: GroupKiller;
   readonly step?: StepRunner;
   /** The most memory that all machines of this service may use together; unlimited when absent. */
   readonly memoryBytes?: number | undefined;
@@ -34,12 +36,7 @@ export class Cgroups {
   /** Hierarchies whose parent folders are known to exist. */
   readonly #prepared = new Set<Hierarchy>();
 
-  constructor(
-    layout: CgroupLayout,
-    instance: string,
-    killer: GroupKiller,
-    { step = runStep, memoryBytes }: CgroupsOptions = {},
-  ) {
+  constructor(layout: CgroupLayout, instance: string, { killer, step = runStep, memoryBytes }: CgroupsOptions) {
     this.#layout = layout;
     this.#killer = killer;
     this.#step = step;
@@ -89,6 +86,16 @@ export class Cgroups {
     );
     const names = folders.flat().flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
     return [...new Set(names)].toSorted();
+  }
+
+  /** The processes in a machine's group. */
+  async pidsOf(id: string): Promise<number[]> {
+    const lists = await Promise.all(
+      this.#layout.hierarchies.map((hierarchy) =>
+        readFile(join(this.#parent(hierarchy), checkName(id), 'cgroup.procs'), 'utf8').catch(() => ''),
+      ),
+    );
+    return [...new Set(lists.flatMap((text) => text.split('\n').map(Number)))].filter((pid) => pid > 1);
   }
 
   /** How many processes of a machine the kernel killed for exceeding the memory limit; 0 when that is unknown. */

@@ -53,7 +53,7 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
     });
     leases = new UidLeases(base, { databasePath: join(base, 'uids.db'), firstUid: 2_100_000, slots: 8 });
     lease = leases.acquire();
-    cgroups = new Cgroups(await detectCgroups(), `test-jail-${process.pid}`, new ProcessKiller(jail));
+    cgroups = new Cgroups(await detectCgroups(), `test-jail-${process.pid}`, { killer: new ProcessKiller(jail) });
     for (const folder of ['own', 'other', 'template']) {
       await mkdir(join(base, folder));
       await writeFile(join(base, folder, 'disk'), 'x'.repeat(4096));

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 
 /** Identifies one process unambiguously. Process ids are reused, and start times can repeat after a reboot. */
@@ -39,6 +39,21 @@ export function parseProcessStat(text: string): { state: string; startTicks: num
   return { state, startTicks };
 }
 
+/**
+ * Whether a process writes to a regular file that still has a name. A machine whose data folder was deleted writes only to deleted files;
+ * one whose data folder was moved, or is on a file system that is not mounted here any more, does not.
+ */
+export function writesNamedFile(pid: number): boolean {
+  return listFolder(`/proc/${pid}/fd`).some((fd) => {
+    const flags = /^flags:\s+(\d+)$/m.exec(readText(`/proc/${pid}/fdinfo/${fd}`) ?? '')?.[1];
+    const isWritable = flags !== undefined && (Number.parseInt(flags, 8) & accessModeMask) !== constants.O_RDONLY;
+    const file = statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false });
+    return isWritable && file?.isFile() === true && file.nlink > 0;
+  });
+}
+
+const accessModeMask = constants.O_WRONLY | constants.O_RDWR;
+
 /** Every user id that a process of this host runs under. */
 export function uidsInUse(): Set<number> {
   const uids = new Set<number>();
@@ -58,6 +73,15 @@ export function parseUids(status: string): number[] {
 /** A process that was not reaped yet does nothing under its user id any more. */
 function hasExited(status: string): boolean {
   return /^State:\s+[ZX]/m.test(status);
+}
+
+/** The names in a folder of /proc; none when its process is gone. */
+function listFolder(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
 }
 
 /** The content of a file of /proc; undefined when its process is gone. */

@@ -107,6 +107,47 @@ export class UidLeases implements Disposable {
     return this.#transaction(() => this.#reclaim());
   }
 
+  /** The data folders that have leases. */
+  dataFolders(): string[] {
+    const rows = this.#db.prepare('SELECT DISTINCT data_folder FROM lease').all();
+    return rows.map((row) => String(row.data_folder));
+  }
+
+  /** Whether a running service holds leases of a data folder. */
+  isHeld(dataDir: string): boolean {
+    const rows = this.#db.prepare('SELECT DISTINCT holder FROM lease WHERE data_folder = ?').all(dataDir);
+    return rows.some(({ holder }) => isSameProcess(parseHolder(String(holder))));
+  }
+
+  /**
+   * Holds the leases of a data folder whose service is gone, and leases the given slots for it, so that nobody else uses them. Leaves out
+   * slots that are leased for another data folder. Returns the slots.
+   */
+  takeOver(dataDir: string, slots: readonly number[]): Set<number> {
+    const { firstUid } = this.#range;
+    return this.#transaction(() => {
+      const insert = this.#db.prepare(
+        'INSERT OR IGNORE INTO lease (uid, token, data_folder, holder) VALUES (?, ?, ?, ?)',
+      );
+      for (const slot of slots) insert.run(firstUid + slot, randomUUID(), dataDir, this.#holder);
+      this.#db.prepare('UPDATE lease SET holder = ? WHERE data_folder = ?').run(this.#holder, dataDir);
+      const rows = this.#db.prepare('SELECT uid FROM lease WHERE data_folder = ?').all(dataDir);
+      return new Set(rows.map(({ uid }) => Number(uid) - firstUid));
+    });
+  }
+
+  /** Releases the leases of a data folder under whose uids no process runs. Returns the uids. */
+  releaseUnused(dataDir: string): number[] {
+    return this.#transaction(() => {
+      const inUse = uidsInUse();
+      const rows = this.#db.prepare('SELECT uid FROM lease WHERE data_folder = ?').all(dataDir);
+      const free = rows.map(({ uid }) => Number(uid)).filter((uid) => !inUse.has(uid));
+      const remove = this.#db.prepare('DELETE FROM lease WHERE uid = ?');
+      for (const uid of free) remove.run(uid);
+      return free;
+    });
+  }
+
   #reclaim(): number[] {
     const isAlive = new Map<string, boolean>();
     const inUse = uidsInUse();

@@ -191,6 +191,24 @@ export class MachineNetworks implements AsyncDisposable {
     return orphans.length;
   }
 
+  /** The owners of all networks of this host. */
+  listOwners(): Promise<string[]> {
+    return this.#records.listOwners();
+  }
+
+  /** The slots of an owner's networks. */
+  slotsOf(owner: string): Promise<number[]> {
+    return this.#records.slotsOf(owner);
+  }
+
+  /** Removes the networks of an owner that is gone for ever, in slots that this service has leased. Returns how many there were. */
+  async reclaim(owner: string, leasedSlots: ReadonlySet<number>): Promise<number> {
+    const slots = (await this.#records.slotsOf(owner)).filter((slot) => leasedSlots.has(slot));
+    await new PQueue({ concurrency: sweepConcurrency }).addAll(slots.map((slot) => () => this.#remove(slot)));
+    await this.#records.removeUnfinished(owner);
+    return slots.length;
+  }
+
   #track({ slot, netnsPath }: SlotPlan, releases: ReleaseStack): MachineNetwork {
     if (this.#usedSlots.has(slot)) throw new Error(`Slot ${slot} already has a network.`);
     this.#usedSlots.add(slot);

@@ -55,10 +55,22 @@ export class NetworkRecords {
 
   /** The slots whose networks belong to an owner. */
   async slotsOf(owner: string): Promise<number[]> {
+    return (await this.#readAll()).filter((entry) => entry.owner === owner).map(({ slot }) => slot);
+  }
+
+  /** The owners of all networks. */
+  async listOwners(): Promise<string[]> {
+    return [...new Set((await this.#readAll()).map(({ owner }) => owner))];
+  }
+
+  async #readAll(): Promise<{ slot: number; owner: string }[]> {
     const names = await readdir(this.#folder).catch(() => []);
     const slots = names.flatMap((name) => fileNamePattern.exec(name)?.[1] ?? []).map(Number);
     const records = await Promise.all(slots.map((slot) => this.read(slot).catch(() => undefined)));
-    return slots.filter((_, index) => records[index]?.owner === owner);
+    return slots.flatMap((slot, index) => {
+      const owner = records[index]?.owner;
+      return owner === undefined ? [] : [{ slot, owner }];
+    });
   }
 
   /** Removes the files that an earlier process of this owner was writing when it was killed. */

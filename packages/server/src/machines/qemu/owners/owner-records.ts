@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { withLock } from '../../host/lock-file.ts';
+import { isSameProcess, processIdentity, readProcessIdentity } from '../jail/proc.ts';
+
+const ownerRecord = z.object({
+  /** The data folder, which identifies the owner. */
+  dataDir: z.string(),
+  /** The process of the owner's last service. */
+  service: processIdentity,
+});
+
+type OwnerRecord = z.infer<typeof ownerRecord>;
+
+/** The name of an owner's cgroups. */
+export function instanceOf(dataDir: string): string {
+  return createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
+}
+
+/**
+ * The data folders whose services have machines, networks or cgroups on this host, or had them when they were last seen. A record is written
+ * before anything else is created and removed when nothing is left.
+ */
+export class OwnerRecords {
+  readonly #stateDir: string;
+
+  constructor(stateDir: string) {
+    this.#stateDir = stateDir;
+  }
+
+  get #folder(): string {
+    return join(this.#stateDir, 'owners');
+  }
+
+  #path(dataDir: string): string {
+    return join(this.#folder, `${instanceOf(dataDir)}.json`);
+  }
+
+  /** Excludes services that start from those that reclaim what vanished owners left. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return withLock(join(this.#stateDir, 'owners.lock'), work);
+  }
+
+  /** Records that this process is the service of a data folder. */
+  async register(dataDir: string): Promise<void> {
+    const service = readProcessIdentity(process.pid);
+    if (!service) throw new Error('/proc has no entry for this process');
+    const record: OwnerRecord = { dataDir, service };
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await this.exclusively(async () => {
+      await writeFile(`${this.#path(dataDir)}.new`, JSON.stringify(record), { mode: 0o600 });
+      await rename(`${this.#path(dataDir)}.new`, this.#path(dataDir));
+    });
+  }
+
+  async remove(dataDir: string): Promise<void> {
+    await rm(this.#path(dataDir), { force: true });
+    await rm(`${this.#path(dataDir)}.new`, { force: true });
+  }
+
+  /** The data folders of all recorded owners. */
+  async list(): Promise<string[]> {
+    return (await this.#readAll()).map(({ dataDir }) => dataDir);
+  }
+
+  /** Whether the service of a data folder is known to be running. */
+  async isRunning(dataDir: string): Promise<boolean> {
+    return (await this.#readAll()).some((record) => record.dataDir === dataDir && isSameProcess(record.service));
+  }
+
+  async #readAll(): Promise<OwnerRecord[]> {
+    const names = (await readdir(this.#folder).catch(() => [])).filter((name) => name.endsWith('.json'));
+    const texts = await Promise.all(names.map((name) => readFile(join(this.#folder, name), 'utf8').catch(() => '')));
+    return texts.flatMap((text) => {
+      const record = ownerRecord.safeParse(parseJson(text));
+      return record.success ? [record.data] : [];
+    });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
