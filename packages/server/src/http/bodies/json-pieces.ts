@@ -16,7 +16,7 @@ const pieceTurns = new FairTurns(piecesPerTurn);
  * one that is read at full speed can then use much memory or hold up other requests.
  */
 export function streamPieces(pieces: Iterator<string>): Readable {
-  const next = (stream: Readable) => {
+  const pushPiece = (stream: Readable) => {
     if (stream.destroyed) return;
     try {
       const { value, done } = pieces.next();
@@ -28,8 +28,8 @@ export function streamPieces(pieces: Iterator<string>): Readable {
   return new Readable({
     read() {
       const turn = pieceTurns.next('');
-      if (turn === undefined) next(this);
-      else void turn.then(() => next(this));
+      if (turn === undefined) pushPiece(this);
+      else void turn.then(() => pushPiece(this));
     },
   });
 }
