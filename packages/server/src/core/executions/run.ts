@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunCommandBody } from '@mayfly/contract';
-import { type HeldResult, roomWaitMs } from '../budgets/held-result.ts';
+import type { HeldResult } from '../budgets/held-result.ts';
 import { BudgetExceeded } from '../budgets/shared-budget.ts';
 import type { Core } from '../context.ts';
 import { ApiError, oneLine } from '../errors/api-error.ts';
@@ -139,8 +139,8 @@ async function executeWithReconnect(
     return await live.whileAlive(agent.execute({ id, command, cwd, env, timeoutMs, captureBytes, reserve }));
   } catch (error) {
     if (error instanceof NoRoom) {
-      // The agent keeps the result meanwhile.
-      await held.reserve(error.neededBytes, roomWaitMs);
+      // The agent keeps the result meanwhile. Room may be taken by other commands until they end.
+      await held.reserve(error.neededBytes, timeoutMs + core.limits.maxCommandTimeoutMs);
     } else {
       if (!(error instanceof GuestUnreachable) || live.isLost) throw error;
       core.log.warn({ execution_id: id, sandbox_id: sandboxId, err: error }, 'execution_connection_lost');
