@@ -70,6 +70,8 @@ async function waitForTurn(core: Core, account: AccountRecord, sandboxId: string
   }
   try {
     requireRunning(await getSandbox(core, account, sandboxId));
+    // Its record may still say that it is running, for example while the service stops.
+    if (!core.machines.serves(sandboxId)) throw new ApiError('execution_failed', 'Nothing ran: the machine is gone.');
   } catch (error) {
     commands.give(account.id, 1);
     throw error;
@@ -145,9 +147,10 @@ async function executeWithReconnect(
       if (!(error instanceof GuestUnreachable) || live.isLost) throw error;
       core.log.warn({ execution_id: id, sandbox_id: sandboxId, err: error }, 'execution_connection_lost');
     }
-    const earliestMs = performance.now() + resultGraceMs;
-    const collectBy = error instanceof NoRoom ? Math.max(deadlineAtMs, earliestMs) : deadlineAtMs;
-    return await collectResult(live, id, { captureBytes, deadlineAtMs: collectBy, notFoundError: error, held });
+    // After a wait for room, there must be time left to collect the result.
+    const collectByMs = error instanceof NoRoom ? performance.now() + resultGraceMs : 0;
+    const deadlineMs = Math.max(deadlineAtMs, collectByMs);
+    return await collectResult(live, id, { captureBytes, deadlineAtMs: deadlineMs, notFoundError: error, held });
   }
 }
 
