@@ -114,7 +114,7 @@ describe('a flood neither holds the event loop nor takes the service from anothe
         const heldMib = (await metric(/^mayfly_result_bytes_held (\d+)/m)) / mib;
         const sandbox = await createSandbox(innocent);
         await deleteSandbox(innocent, sandbox.id);
-        // All of them are cut or answered with 429 in the end: 31 fit at once, and each is cut after a minute.
+        // All of them are cut or answered with 429 in the end: about 60 fit at once, and each is cut after a minute.
         await expect.poll(() => metric(/^mayfly_slow_readers_cut_total (\d+)/m)).toBeGreaterThan(0);
         for (const socket of sockets) socket.destroy();
         await expect.poll(() => metric(/^mayfly_result_bytes_held (\d+)/m)).toBe(0);
@@ -122,7 +122,7 @@ describe('a flood neither holds the event loop nor takes the service from anothe
       };
     });
     // Without a ceiling, 120 such responses are 1.4 GiB.
-    expect(peakMib).toBeLessThan(400);
+    expect(peakMib).toBeLessThan(500);
   });
 
   it('listings of a directory of 50,000 long names', async () => {

@@ -7,8 +7,8 @@ import { startService } from '#server/app/service.ts';
 import { createAccount } from '#server/core/accounts/manage-accounts.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import { LongestTurn } from '#server-test/longest-turn.ts';
 import type { PreparedHost } from '../support/prepared-host.ts';
-import { LongestTurn } from './longest-turn.ts';
 
 const host = JSON.parse(process.argv[2] ?? '') as PreparedHost;
 const config = readConfig();

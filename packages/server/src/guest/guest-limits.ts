@@ -47,6 +47,8 @@ export const guestLimits = Object.freeze({
   errorBytes: 16 * 1024,
   /** Answers up to this size are collected without asking for room. */
   unreservedBytes: 32 * 1024,
+  /** Room that is reserved for a large answer beyond what has arrived. */
+  reserveStepBytes: 256 * 1024,
   /** The receive window of one stream: what the host buffers of it while it is not read. */
   streamWindowBytes: 256 * 1024,
   /** The receive window of the connection. */

@@ -60,6 +60,10 @@ export class PreviewService implements AsyncDisposable {
     return it;
   }
 
+  get previewPort(): number {
+    return Number(new URL(this.#service.previews.url.replace('*', 'x')).port);
+  }
+
   get core() {
     return this.#service.core;
   }

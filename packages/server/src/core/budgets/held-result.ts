@@ -2,8 +2,8 @@ import { ApiError } from '../errors/api-error.ts';
 import { NoRoom } from '../ports/guest-agent.ts';
 import { BudgetExceeded, type SharedBudget } from './shared-budget.ts';
 
-/** How long a request waits for room. Slow readers are cut well before that. */
-export const roomWaitMs = 120_000;
+/** How long a read waits for room. Slow readers are cut well before that. */
+const roomWaitMs = 120_000;
 
 /** Results up to this size are not counted. They are bounded by the rate limits alone. */
 export const uncountedBytes = 32_768;
@@ -19,18 +19,18 @@ export class HeldResult implements Disposable {
     this.#account = account;
   }
 
-  /** Reserves room for a result of up to this size; false if there is none now. Does nothing if the request holds room already. */
+  /** Reserves room for a result of up to this size, or for more of it than before; false if there is none now. */
   readonly tryReserve = (bytes: number): boolean => {
-    if (this.#bytes > 0) return true;
     const amount = Math.min(bytes, this.#budget.perAccount);
-    if (!this.#budget.tryTake(this.#account, amount)) return false;
+    if (amount <= this.#bytes) return true;
+    if (!this.#budget.tryTake(this.#account, amount - this.#bytes)) return false;
     this.#bytes = amount;
     return true;
   };
 
-  /** The same, but waits for room. Rejects with BudgetExceeded at the deadline. */
+  /** Gives back what is held and waits for room for the whole result, so that nobody holds room while waiting. Rejects with BudgetExceeded. */
   async reserve(bytes: number, deadlineMs: number): Promise<void> {
-    if (this.#bytes > 0) return;
+    this.shrinkTo(0);
     const amount = Math.min(bytes, this.#budget.perAccount);
     await this.#budget.take(this.#account, amount, deadlineMs);
     this.#bytes = amount;

@@ -71,7 +71,7 @@ export class SharedBudget {
       this.#leave(account, waiter);
       this.#grant();
       reject(new BudgetExceeded());
-    }, deadlineMs);
+    }, deadlineMs).unref();
     const waiter: Waiter = {
       amount,
       grant: () => {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunCommandBody } from '@mayfly/contract';
-import { type HeldResult, roomWaitMs } from '../budgets/held-result.ts';
+import type { HeldResult } from '../budgets/held-result.ts';
 import { BudgetExceeded } from '../budgets/shared-budget.ts';
 import type { Core } from '../context.ts';
 import { ApiError, oneLine } from '../errors/api-error.ts';
@@ -72,6 +72,8 @@ async function waitForTurn(core: Core, account: AccountRecord, sandboxId: string
   }
   try {
     requireRunning(await getSandbox(core, account, sandboxId));
+    // Its record may still say that it is running, for example while the service stops.
+    if (!core.machines.serves(sandboxId)) throw new ApiError('execution_failed', 'Nothing ran: the machine is gone.');
   } catch (error) {
     commands.give(account.id, 1);
     throw error;
@@ -142,15 +144,16 @@ async function executeWithReconnect(
     return await live.whileAlive(agent.execute({ id, command, cwd, env, timeoutMs, captureBytes, reserve }));
   } catch (error) {
     if (error instanceof NoRoom) {
-      // The agent keeps the result meanwhile.
-      await held.reserve(error.neededBytes, roomWaitMs);
+      // The agent keeps the result meanwhile. Room may be taken by other commands until they end.
+      await held.reserve(error.neededBytes, timeoutMs + core.limits.maxCommandTimeoutMs);
     } else {
       if (!(error instanceof GuestUnreachable) || live.isLost) throw error;
       core.log.warn({ execution_id: id, sandbox_id: sandboxId, err: error }, 'execution_connection_lost');
     }
-    const earliestMs = performance.now() + resultGraceMs;
-    const collectBy = error instanceof NoRoom ? Math.max(deadlineAtMs, earliestMs) : deadlineAtMs;
-    return await collectResult(live, id, { captureBytes, deadlineAtMs: collectBy, notFoundError: error, held });
+    // After a wait for room, there must be time left to collect the result.
+    const collectByMs = error instanceof NoRoom ? performance.now() + resultGraceMs : 0;
+    const deadlineMs = Math.max(deadlineAtMs, collectByMs);
+    return await collectResult(live, id, { captureBytes, deadlineAtMs: deadlineMs, notFoundError: error, held });
   }
 }
 

@@ -22,8 +22,8 @@ export interface ExecuteRequest {
 }
 
 /**
- * Reserves memory for a large answer before the host collects it; false if there is none now, which ends the call with NoRoom. `bytes` is the
- * most that the answer can need. Answers up to 32 KiB do not ask.
+ * Reserves memory for a large answer while the host collects it: `bytes` in all, what was reserved before included. False if there is none
+ * now, which ends the call with NoRoom. Answers up to 32 KiB do not ask.
  */
 export type Reserve = (bytes: number) => boolean;
 

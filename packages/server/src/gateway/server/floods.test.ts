@@ -1,5 +1,8 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
+import { PreviewService } from '../../../test/app/preview-service.ts';
+import { LongestTurn } from '../../../test/longest-turn.ts';
 import { SourceLimits } from './source-limits.ts';
 
 const limits = { connectionsPerSource: 3, newConnectionsBurst: 4, newConnectionsPerSecond: 2 };
@@ -42,3 +45,46 @@ describe('connections of one source address', () => {
     }
   });
 });
+
+/** Opens connections from a thread of its own and reports how many handshakes succeeded. */
+const clientCode = `
+const { parentPort } = require('node:worker_threads');
+const net = require('node:net');
+const tls = require('node:tls');
+function greet(port, localAddress) {
+  return new Promise((resolve) => {
+    const servername = Math.random().toString(36).slice(2) + '.localhost';
+    const socket = net.connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
+    const client = tls.connect({ socket, servername, rejectUnauthorized: false });
+    client.on('error', () => {}).on('close', () => resolve(0)).on('secureConnect', () => {
+      resolve(1);
+      client.destroy();
+    });
+  });
+}
+parentPort.on('message', async ({ port, localAddress, count }) => {
+  const greeted = await Promise.all(Array.from({ length: count }, () => greet(port, localAddress)));
+  parentPort.postMessage(greeted.reduce((sum, one) => sum + one, 0));
+});`;
+
+test('2,000 handshakes with random names from one address: most are refused, no turn is long, another address is served', async () => {
+  await using service = await PreviewService.start({ MAYFLY_LOG_LEVEL: 'silent' });
+  const port = service.previewPort;
+  const client = new Worker(clientCode, { eval: true });
+  const greet = async (localAddress: string, count: number): Promise<number> => {
+    client.postMessage({ port, localAddress, count });
+    const [greeted] = await once(client, 'message');
+    return Number(greeted);
+  };
+  await greet('127.0.0.3', 50);
+  using turns = new LongestTurn();
+  const greeted = await greet('127.0.0.1', 2_000);
+  const longestMs = turns.take();
+  console.log(
+    `2,000 handshakes: ${greeted} served, longest turn ${Math.round(longestMs)} ms of CPU time, promised 50 ms`,
+  );
+  expect(greeted).toBeLessThan(2_000);
+  expect(await greet('127.0.0.2', 1)).toBe(1);
+  expect(longestMs).toBeLessThan(50 * 4 * turns.slowness);
+  await client.terminate();
+}, 120_000);

@@ -66,7 +66,7 @@ export function fileSink(
   if (expectedBytes > maxBytes) throw new ProtocolViolation('a file larger than requested');
   const count = countAnswer(maxBytes, reserve);
   // Asks before the buffer is allocated. The bytes themselves are counted as they arrive.
-  if (expectedBytes > guestLimits.unreservedBytes && reserve?.(maxBytes) === false) throw new NoRoom(maxBytes);
+  if (expectedBytes > guestLimits.unreservedBytes && reserve?.(expectedBytes) === false) throw new NoRoom(maxBytes);
   const bytes = new ByteCollector(maxBytes, expectedBytes);
   return {
     push(chunk) {

@@ -7,7 +7,7 @@ import { executionSummaryView } from '../views.ts';
 import { type ResponseJson, streamPieces } from './json-pieces.ts';
 
 /** Output that is escaped at once: at most six times as much JSON. */
-const pieceBytes = 65_536;
+const pieceBytes = 32_768;
 
 /** The JSON of an execution with its output as text. `captureBytes` is how much of each stream is stored at most. */
 export function executionJson(record: ExecutionRecord, captureBytes: number): ResponseJson {

@@ -1,16 +1,22 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { HeldResult } from '../../core/budgets/held-result.ts';
+import { FairTurns } from '../../core/scheduling/fair-turns.ts';
 
 /** The JSON of a response: a string if it is small, otherwise a stream. */
 export type ResponseJson = string | Readable;
 
+/** The pieces of all responses that are made in one turn of the event loop. A piece takes 0.2 to 2 ms. */
+const piecesPerTurn = 8;
+/** One for the process, as the event loop is. */
+const pieceTurns = new FairTurns(piecesPerTurn);
+
 /**
- * A stream that makes one piece per turn of the event loop, and only as the client reads. Neither a response that nobody reads nor one that
- * is read at full speed can then use much memory or hold up other requests.
+ * A stream that makes its pieces only as the client reads, and a few per turn of the event loop. Neither a response that nobody reads nor
+ * one that is read at full speed can then use much memory or hold up other requests.
  */
 export function streamPieces(pieces: Iterator<string>): Readable {
-  const next = (stream: Readable) => {
+  const pushPiece = (stream: Readable) => {
     if (stream.destroyed) return;
     try {
       const { value, done } = pieces.next();
@@ -21,7 +27,9 @@ export function streamPieces(pieces: Iterator<string>): Readable {
   };
   return new Readable({
     read() {
-      setImmediate(next, this);
+      const turn = pieceTurns.next('');
+      if (turn === undefined) pushPiece(this);
+      else void turn.then(() => pushPiece(this));
     },
   });
 }

@@ -6,18 +6,23 @@ const referenceMs = 40;
  * Measures the longest time for which this process held its event loop: CPU time of its thread, so that neither other processes nor a slow disk
  * count. A turn can appear longer by up to the period of the timer.
  */
-export class LongestTurn {
+export class LongestTurn implements Disposable {
   /** How many times as long as on the reference machine a fixed piece of work takes; at least 1. */
   readonly slowness = Math.max(1, calibrate() / referenceMs);
   #longestMs = 0;
   #lastMs = threadMs();
+  readonly #timer: NodeJS.Timeout;
 
   constructor() {
-    setInterval(() => {
+    this.#timer = setInterval(() => {
       const nowMs = threadMs();
       this.#longestMs = Math.max(this.#longestMs, nowMs - this.#lastMs);
       this.#lastMs = nowMs;
     }, periodMs).unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
   }
 
   /** The longest turn since the last call, in milliseconds. */
