@@ -14,6 +14,7 @@ const coreFolders = [
   'scheduling',
   'money',
   'windows',
+  'audit',
   'accounts',
   'admission',
   'lifecycle',
@@ -23,6 +24,7 @@ const coreFolders = [
   'executions',
   'files',
   'previews',
+  'operators',
   'recovery',
 ];
 const unlisted = readdirSync(path.join(__dirname, 'packages/server/src/core'), { withFileTypes: true })

@@ -3,6 +3,7 @@ import { availableParallelism, freemem } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
+import { AuditTrail } from '../core/audit/audit-trail.ts';
 import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
 import { Launcher } from '../core/machines/launcher.ts';
@@ -63,8 +64,9 @@ export function assembleCore(parts: CoreParts): Core {
     log,
     metrics,
   });
+  const store = withCachedKeys(parts.store, clock);
   return {
-    store: withCachedKeys(parts.store, clock),
+    store,
     clock,
     ids: randomIds,
     log,
@@ -81,18 +83,20 @@ export function assembleCore(parts: CoreParts): Core {
     executionsInFlight: new Set(),
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
+    audit: new AuditTrail({ store, clock, ids: randomIds, log }),
     background,
   };
 }
 
 function withCachedKeys(store: Store, clock: Clock): Store {
-  const { sandboxes, executions, ledger, previews, retention, owner } = store;
+  const { sandboxes, executions, ledger, previews, audit, retention, owner } = store;
   return {
     accounts: cachedAccounts(store.accounts, clock),
     sandboxes,
     executions,
     ledger,
     previews,
+    audit,
     retention,
     owner,
     close: () => store.close(),

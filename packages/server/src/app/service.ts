@@ -71,6 +71,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const core = assembleCore({ config, store, driver, connector, log, metrics, clock, deadlines, isAccepting });
   await adoptMachines(core, driver);
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyAllSandboxes(core) : detachAllSandboxes(core)));
+  acquired.use(core.audit);
   acquired.use(core.teardowns);
   acquired.use(core.pool);
   acquired.use(repeat('heartbeat', reconcilePeriodMs, () => store.owner.noteAlive(core.clock.nowMs()), log));

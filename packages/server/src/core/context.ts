@@ -1,5 +1,6 @@
 import type { Limits, SizeName } from '@mayfly/contract';
 import type { Capacity } from './admission/capacity.ts';
+import type { AuditTrail } from './audit/audit-trail.ts';
 import type { Launcher } from './machines/launcher.ts';
 import type { MachineRegistry } from './machines/registry.ts';
 import type { Teardowns } from './machines/teardowns.ts';
@@ -51,6 +52,7 @@ interface CoreState {
   readonly executionsInFlight: Set<string>;
   readonly previewTraffic: PreviewTraffic;
   readonly windows: RateWindows;
+  readonly audit: AuditTrail;
   readonly background: BackgroundTasks;
 }
 

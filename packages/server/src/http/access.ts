@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authenticate, keyHashIn } from '../core/accounts/authenticate.ts';
+import { findKeyOwner, keyHashIn, requireUsable } from '../core/accounts/authenticate.ts';
 import type { Core } from '../core/context.ts';
 import { ApiError } from '../core/errors/api-error.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
@@ -20,7 +20,11 @@ export function addAccessControl(app: HttpApp, core: Core): void {
     allowAnyOrigin(request, reply);
     if (isPreflight(request)) return answerPreflight(reply);
     requireHost(request.raw);
-    const account = await authenticate(core, keyHashOf(request));
+    const owner = await findKeyOwner(core, keyHashOf(request));
+    const { account } = owner;
+    request.logged.account_id = account.id;
+    request.logged.key_id = owner.keyId;
+    requireUsable(owner);
     request.account = account;
     const isCreate = request.method === 'POST' && request.routeOptions.url === createRoute;
     countAccount(core, account, request, isCreate);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { requestIdPattern } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Core } from '../core/context.ts';
 import { setWindowHeaders } from './access.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 
@@ -18,6 +19,7 @@ export function addHooks(app: HttpApp, { core, log, readiness }: HttpDeps): void
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
+    noteInAuditTrail(core, request, reply);
     reply.header('x-request-id', request.id);
     if (request.window !== undefined) setWindowHeaders(reply, request.window);
     keepConnectionAfterRefusal(reply);
@@ -32,6 +34,28 @@ export function addHooks(app: HttpApp, { core, log, readiness }: HttpDeps): void
     if (isRequestLogOn(log.level)) logRequest(request, reply, url);
     done();
   });
+}
+
+/**
+ * Records a call that may have changed something. Calls that access control refused are in the request log only: recording them would let
+ * strangers fill the database.
+ */
+function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: FastifyReply): void {
+  const { account } = request;
+  if (request.method === 'GET' || account === undefined) return;
+  const { key_id: keyId, error_type: errorType, sandbox_id: sandboxId } = request.logged;
+  const { operation } = request.routeOptions.config;
+  if (keyId === undefined || operation === undefined || errorType === 'rate_limit_exceeded') return;
+  audit.note(
+    {
+      actor: { kind: 'api_key', keyId, sourceAddress: request.ip },
+      accountId: account.id,
+      action: operation,
+      target: sandboxId ?? null,
+      requestId: request.id,
+    },
+    { status: reply.statusCode, errorType: errorType ?? null },
+  );
 }
 
 /** Every body is parsed as JSON, but Fastify refuses a Content-Type that it does not know. */
@@ -69,7 +93,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, route: string 
       route: route ?? null,
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-      account_id: request.account?.id,
+      source: request.ip,
       ...request.logged,
     },
     'request_answered',

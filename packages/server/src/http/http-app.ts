@@ -39,11 +39,16 @@ export interface HttpDeps {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The id of the operation in the contract; undefined for routes outside of it. */
+    operation?: string;
+  }
+
   interface FastifyRequest {
     /** Set by authentication; read it with `accountOf`. */
     account: AccountRecord | undefined;
     /** Fields added to the request's log line. */
-    logged: { sandbox_id?: string; execution_id?: string; error_type?: string };
+    logged: { account_id?: string; key_id?: string; sandbox_id?: string; execution_id?: string; error_type?: string };
     /** The rate window that the RateLimit headers of the response describe. */
     window: WindowUse | undefined;
   }

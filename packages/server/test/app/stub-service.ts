@@ -44,7 +44,11 @@ export async function stubService(deadlines?: Partial<Deadlines>, settings: Node
   const driver = new StubDriver();
   const connector = new StubConnector();
   const clock = new StubClock();
-  const log = pino({ level: 'silent' });
+  const logged: Record<string, unknown>[] = [];
+  const log = pino(
+    { level: settings.MAYFLY_LOG_LEVEL ?? 'silent', messageKey: 'event' },
+    { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+  );
   const metrics = createPrometheusMetrics();
   const config = readConfig({
     MAYFLY_DATA_DIR: tmpdir(),
@@ -100,6 +104,8 @@ export async function stubService(deadlines?: Partial<Deadlines>, settings: Node
     key,
     store,
     call,
+    /** The log lines, oldest first; none unless the settings turn the log on. */
+    logged,
     setReadiness: (next: Readiness) => {
       readiness = next;
     },

@@ -4,6 +4,7 @@ import { StoreOpenError } from '../sql/database.ts';
 import { createFirstTables } from './0001-accounts-sandboxes-executions.ts';
 import { addLedgerLimitsPreviews } from './0002-ledger-limits-previews.ts';
 import { addMachinesAndRetention } from './0003-machines-retention.ts';
+import { addAuditTrail } from './0005-audit-trail.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
@@ -12,6 +13,7 @@ const steps: Readonly<Record<string, Step>> = {
   '0001-accounts-sandboxes-executions': createFirstTables,
   '0002-ledger-limits-previews': addLedgerLimitsPreviews,
   '0003-machines-retention': addMachinesAndRetention,
+  '0005-audit-trail': addAuditTrail,
 };
 
 /** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */
