@@ -3,23 +3,27 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Core } from '../core/context.ts';
 import type { Readings } from '../core/ports/metrics.ts';
 import { buildHttp } from '../http/app.ts';
-import type { HttpApp, Readiness } from '../http/http-app.ts';
+import type { ApiTls, HttpApp, Readiness } from '../http/http-app.ts';
 import type { PrometheusMetrics } from '../metrics/prometheus.ts';
 import type { Config } from './config.ts';
 import { apiUrl } from './listen.ts';
 import { type Previews, previewUrl } from './previews.ts';
 
 export interface ApiParts {
-  readonly config: Pick<Config, 'host' | 'port' | 'publicUrl' | 'previewDomain' | 'trustProxy' | 'metricsPublic'>;
+  readonly config: Pick<
+    Config,
+    'host' | 'port' | 'apiTls' | 'publicUrl' | 'previewDomain' | 'trustProxy' | 'metricsPublic'
+  >;
   readonly core: Core;
   readonly metrics: PrometheusMetrics;
   readonly previews: Pick<Previews, 'publicPort' | 'root'>;
+  readonly tls?: ApiTls | undefined;
   readonly log: FastifyBaseLogger;
   readonly readiness: () => Readiness;
 }
 
 /** Builds the HTTP API over the core and the running previews. Does not listen yet. */
-export function buildApi({ config, core, metrics, previews, log, readiness }: ApiParts): HttpApp {
+export function buildApi({ config, core, metrics, previews, tls, log, readiness }: ApiParts): HttpApp {
   const { previewDomain, trustProxy, metricsPublic } = config;
   metrics.watch(readingsOf(core));
   const app: HttpApp = buildHttp({
@@ -27,6 +31,7 @@ export function buildApi({ config, core, metrics, previews, log, readiness }: Ap
     log,
     operations: defineOperations(core.limits),
     trustProxy,
+    tls,
     metricsPage: metrics,
     metricsPublic,
     previewUrl: (token) => previewUrl(previewDomain, previews.publicPort, token),

@@ -14,6 +14,7 @@ import { repeat } from '../core/scheduling/repeat.ts';
 import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import type { Readiness } from '../http/http-app.ts';
 import { createPrometheusMetrics } from '../metrics/prometheus.ts';
+import { openApiTls, refreshApiTls } from './api-tls.ts';
 import { assembleCore } from './assemble-core.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
 import { buildApi } from './build-api.ts';
@@ -82,7 +83,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const firstAccount = await bootstrapAccount(core, config);
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
   const previews = acquired.use(await startPreviews(core, config, log, options.gatewayLimits));
-  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness });
+  const tls = await openApiTls(config, previews.certificates, log);
+  const app = buildApi({ config, core, metrics, previews, tls, log, readiness: () => readiness });
+  if (tls !== undefined) acquired.use(refreshApiTls(app, previews.certificates, log));
   acquired.defer(() => closeHttp(app, drainMs));
   const url = await listen(app, config);
   readiness = 'ready';

@@ -71,7 +71,7 @@ export function setWindowHeaders(reply: FastifyReply, use: WindowUse): void {
 
 /** Counts a request in its source address's window, which the response shows unless an account's window replaces it. */
 function countSource(core: Core, request: FastifyRequest): void {
-  const use = core.windows.countSource(request.ip);
+  const use = core.windows.countSource(request.source);
   request.window = use;
   if (!use.exceeded) return;
   core.metrics.rateLimited('source');

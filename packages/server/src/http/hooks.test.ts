@@ -22,6 +22,33 @@ test('the log line of a request names its account, key, source and result', asyn
   });
 });
 
+test.each([
+  ['true', '1.1.1.1, 198.51.100.7', '198.51.100.7'],
+  ['true', 'x'.repeat(5_000), '127.0.0.1'],
+  ['127.0.0.1,10.0.0.0/8', '1.1.1.1, 198.51.100.7, 10.0.0.9', '198.51.100.7'],
+  ['false', '198.51.100.7', '127.0.0.1'],
+])(
+  'with MAYFLY_TRUST_PROXY=%s the source of a request is the nearest hop that is not trusted',
+  async (trust, chain, source) => {
+    const behindProxy = await stubService({}, { MAYFLY_LOG_LEVEL: 'info', MAYFLY_TRUST_PROXY: trust });
+    await behindProxy.call('GET', '/v1/account', undefined, { 'x-forwarded-for': chain });
+    expect(behindProxy.logged.at(-1)).toMatchObject({ event: 'request_answered', source });
+    await behindProxy[Symbol.asyncDispose]();
+  },
+);
+
+test('a client cannot escape its window by inventing addresses behind a trusted proxy', async () => {
+  const settings = { MAYFLY_TRUST_PROXY: 'true', MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '3' };
+  const behindProxy = await stubService({}, settings);
+  const statuses: number[] = [];
+  for (let index = 0; index < 5; index++) {
+    const headers = { 'x-forwarded-for': `203.0.113.${index}, 198.51.100.7` };
+    statuses.push((await behindProxy.call('GET', '/v1/account', undefined, headers)).status);
+  }
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  await behindProxy[Symbol.asyncDispose]();
+});
+
 test('a request with a revoked key is logged with the id of the key, one with an unknown key without', async () => {
   await service.call('GET', '/v1/account', undefined, { 'x-request-id': 'b', authorization: 'Bearer mf_unknown' });
   expect(lineOf('b')).toMatchObject({ source: '127.0.0.1', error_type: 'invalid_api_key' });

@@ -3,17 +3,20 @@ import type { IncomingMessage } from 'node:http';
 import { requestIdPattern } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Core } from '../core/context.ts';
+import { forwardingChain, trustedProxies } from '../core/windows/source-address.ts';
 import { setWindowHeaders } from './access.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 
 /** Adds what applies to every request. One hook per lifecycle event, because each hook costs time on every request. */
-export function addHooks(app: HttpApp, { core, log, readiness }: HttpDeps): void {
+export function addHooks(app: HttpApp, { core, log, readiness }: HttpDeps, sourceOf: SourceReader): void {
+  app.decorateRequest('source', '');
   app.decorateRequest('account');
   app.decorateRequest('logged');
   app.decorateRequest('window');
 
   app.addHook('onRequest', (request, _reply, done) => {
     request.logged = {};
+    request.source = sourceOf(request);
     dropContentType(request.raw);
     done();
   });
@@ -48,7 +51,7 @@ function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: Fasti
   if (keyId === undefined || operation === undefined || errorType === 'rate_limit_exceeded') return;
   audit.note(
     {
-      actor: { kind: 'api_key', keyId, sourceAddress: request.ip },
+      actor: { kind: 'api_key', keyId, sourceAddress: request.source },
       accountId: account.id,
       action: operation,
       target: sandboxId ?? null,
@@ -56,6 +59,15 @@ function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: Fasti
     },
     { status: reply.statusCode, errorType: errorType ?? null },
   );
+}
+
+type SourceReader = (request: Pick<FastifyRequest, 'socket' | 'headers'>) => string;
+
+/** Reads the source address of requests. Fastify's own `request.ip` may be any text that a client wrote. */
+export function sourceReader(trustProxy: boolean | string): SourceReader {
+  const trusts = trustedProxies(trustProxy);
+  return ({ socket, headers }) =>
+    forwardingChain(socket.remoteAddress ?? '', headers['x-forwarded-for'], trusts).at(-1) ?? '';
 }
 
 /** Every body is parsed as JSON, but Fastify refuses a Content-Type that it does not know. */
@@ -93,7 +105,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, route: string 
       route: route ?? null,
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-      source: request.ip,
+      source: request.source,
       ...request.logged,
     },
     'request_answered',

@@ -3,6 +3,7 @@ import type { RunCommandBody } from '@mayfly/contract';
 import type { Core } from '../context.ts';
 import { ApiError, oneLine } from '../errors/api-error.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
+import { publicReason } from '../machines/public-reason.ts';
 import { requireCredit } from '../money/balance.ts';
 import { type ExecuteResult, GuestRefusal, GuestUnreachable, MachineDetached } from '../ports/guest-agent.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
@@ -67,7 +68,7 @@ function refusalOf(error: unknown): ApiError {
   if (error instanceof GuestRefusal && callerErrors.has(error.code)) {
     return new ApiError('invalid_request', oneLine(error), { cause: error });
   }
-  const reason = oneLine(error).replace(/\.$/, '');
+  const reason = publicReason(error, 'the connection to the machine failed');
   return new ApiError('execution_failed', `The command may or may not have run: ${reason}.`, { cause: error });
 }
 

@@ -59,8 +59,9 @@ export function watchMachine(core: Core, sandbox: SandboxRecord, machine: Machin
 
 async function recordDeath(core: Core, sandbox: SandboxRecord, exit: MachineExit): Promise<void> {
   const reason = oneLine(exit.reason);
+  const detail = exit.detail === undefined ? undefined : oneLine(exit.detail);
   const { sandbox: failed } = await advance(core, sandbox, { kind: 'machine_died', reason });
-  core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, reason }, 'machine_died');
+  core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, reason, detail }, 'machine_died');
   await teardown(core, failed);
 }
 
