@@ -19,7 +19,7 @@ type Input<Op> = { readonly [Name in Part]: Output<Op, Name> } & { readonly acto
 
 export type Handler<Op extends AdminOperation> = (input: Input<Op>) => Promise<z.output<Op['response']>>;
 
-/** Adds one operation. The handler receives only input that passed the operation's schemas, and runs only once the audit trail has recorded it. */
+/** Adds one operation. The handler receives only input that passed the operation's schemas; one that changes something runs only once the audit trail has recorded it. */
 export function serveOperation<Op extends AdminOperation>(
   app: FastifyInstance,
   core: Core,
@@ -41,9 +41,21 @@ export function serveOperation<Op extends AdminOperation>(
       const actor = operatorOf(request);
       const event = { actor, action: name, requestId: null, ...(await subjectOf(core, data)) };
       const run = () => handler({ ...data, actor } as unknown as Input<Op>);
-      return await core.audit.recordCommand(event, resultOf, run);
+      return await (method === 'GET' ? noteRead(core, event, run) : core.audit.recordCommand(event, resultOf, run));
     },
   });
+}
+
+/** Records a command that only reads once it has ended. It need not be recorded before, because it changes nothing. */
+async function noteRead<Result>({ audit }: Core, event: NewAuditEvent, run: () => Promise<Result>): Promise<Result> {
+  try {
+    const result = await run();
+    audit.note(event, { status: 200, errorType: null });
+    return result;
+  } catch (error) {
+    audit.note(event, resultOf(error));
+    throw error;
+  }
 }
 
 const unprintable = /[^\x21-\x7e]/g;

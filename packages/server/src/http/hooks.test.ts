@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
 
@@ -36,6 +38,32 @@ test.each([
     await behindProxy[Symbol.asyncDispose]();
   },
 );
+
+test('a caller that hangs up before its response does not avoid the audit trail', async () => {
+  const listening = await stubService();
+  const url = new URL(await listening.app.listen({ port: 0, host: '127.0.0.1' }));
+  const launching = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  listening.driver.beforeLaunched = async () => {
+    launching.resolve();
+    await release.promise;
+  };
+  const socket = connect({ host: url.hostname, port: Number(url.port) });
+  socket.write(
+    `POST /v1/sandboxes HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${listening.key}\r\ncontent-length: 0\r\n\r\n`,
+  );
+  await launching.promise;
+  socket.resetAndDestroy();
+  await once(socket, 'close');
+  release.resolve();
+  await expect
+    .poll(async () => {
+      await listening.core.audit.flush();
+      return await listening.store.audit.list({ limit: 10 });
+    })
+    .toMatchObject([{ action: 'createSandbox', result: { status: 201 } }]);
+  await listening[Symbol.asyncDispose]();
+});
 
 test('a client cannot escape its window by inventing addresses behind a trusted proxy', async () => {
   const settings = { MAYFLY_TRUST_PROXY: 'true', MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '3' };
