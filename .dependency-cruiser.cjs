@@ -15,6 +15,7 @@ const coreFolders = [
   'budgets',
   'money',
   'windows',
+  'audit',
   'accounts',
   'admission',
   'lifecycle',
@@ -25,6 +26,7 @@ const coreFolders = [
   'executions',
   'files',
   'previews',
+  'operators',
   'recovery',
 ];
 const unlisted = readdirSync(path.join(__dirname, 'packages/server/src/core'), { withFileTypes: true })

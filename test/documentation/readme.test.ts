@@ -1,5 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readPage, repositoryRoot, snippetsOf } from '../support/markdown.ts';
@@ -20,6 +22,11 @@ afterAll(async () => {
   }
   await data.remove();
 });
+
+/** The address in the greeting. */
+function addressIn(text: string): string {
+  return /^ {2}API +http:\/\/(\S+)\/v1$/m.exec(text)?.[1] ?? 'unknown';
+}
 
 it('has a snippet that starts the service and one that tours it, and no other', () => {
   expect(snippets.map(({ language }) => language)).toEqual(['sh', 'sh']);
@@ -42,9 +49,17 @@ it('the first snippet starts the service', async () => {
   expect(printed).toContain('Mayfly is ready');
 });
 
+it('the first API key is in a file for root, because the output is no terminal', async () => {
+  const file = join(data.dataDir, 'first-api-key');
+  expect(printed).toContain(`  API key  in ${file} `);
+  expect(printed).not.toContain('mf_');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const headers = { authorization: `Bearer ${readFileSync(file, 'utf8').trim()}` };
+  expect((await fetch(`http://${addressIn(printed)}/v1/account`, { headers })).status).toBe(200);
+});
+
 it('the tour, pasted whole, shows what it promises', async () => {
-  const address = /^ {2}API +http:\/\/(\S+)\/v1$/m.exec(printed)?.[1] ?? 'unknown';
-  const script = `set -euo pipefail\n${tourSnippet?.replaceAll('127.0.0.1:8080', address)}`;
+  const script = `set -euo pipefail\n${tourSnippet?.replaceAll('127.0.0.1:8080', addressIn(printed))}`;
   const env = { ...process.env, MAYFLY_DATA_DIR: data.dataDir };
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: repositoryRoot, env });
   const [system, cpus, user, , ...rest] = stdout.split('\n');

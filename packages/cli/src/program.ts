@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addAccounts } from './admin/accounts.ts';
+import { addAudit } from './admin/audit.ts';
 import { addKeys } from './admin/keys.ts';
+import { addSandboxes } from './admin/sandboxes.ts';
 import { type CliIo, Failure } from './cli-io.ts';
 import { printable } from './output.ts';
 
@@ -40,20 +42,24 @@ Examples:
   mayfly admin accounts create --email ada@example.com --credit 25
   mayfly admin accounts list --json
   mayfly admin keys revoke --email ada@example.com --key key_3k5vq2
+  mayfly admin accounts suspend --email ada@example.com --destroy
+  mayfly admin audit --email ada@example.com
 `;
 
 /** `mayfly admin …`: administers the service that runs on this machine. */
 function addAdmin(program: Command, io: CliIo): void {
   const admin = program
     .command('admin')
-    .summary('manage accounts and API keys')
+    .summary('manage accounts, API keys and sandboxes')
     .description(
-      'Manage the accounts and API keys of the service on this machine. Requires root: the commands use a socket in the data folder.',
+      'Manage the accounts, API keys and sandboxes of the service on this machine. Requires root: the commands use a socket in the data folder.',
     )
     .helpCommand(false)
     .addHelpText('after', adminExamples);
   addAccounts(admin, io);
   addKeys(admin, io);
+  addSandboxes(admin, io);
+  addAudit(admin, io);
 }
 
 function readVersion(): string {

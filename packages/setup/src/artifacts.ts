@@ -40,16 +40,26 @@ export interface BuildPlan {
   readonly disks: CacheEntry;
 }
 
+export interface PlanOptions {
+  /** The host's compiler by default. */
+  readonly go?: GoChoice;
+  /** The update of the guest to build or use; none by default. */
+  readonly guestUpdate?: string;
+}
+
 /** Determines all entries without building any. */
-export async function planBuild(arch: string, goChoice?: GoChoice): Promise<BuildPlan> {
+export async function planBuild(
+  arch: string,
+  { go: goChoice, guestUpdate = '' }: PlanOptions = {},
+): Promise<BuildPlan> {
   const go = goChoice ?? (await chooseGo(arch));
   const [agent, jail, net, disks] = await Promise.all([
     programEntry(agentProgram, arch, go),
     programEntry(jailProgram, arch, go),
     programEntry(netProgram, arch, go),
-    disksEntry(arch),
+    disksEntry(arch, guestUpdate),
   ]);
-  const kernel = kernelEntry(arch);
+  const kernel = kernelEntry(arch, guestUpdate);
   return { go, kernel, agent, jail, net, initramfs: initramfsEntry(agent, kernel), disks };
 }
 

@@ -6,6 +6,7 @@ import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
 import { testOnKvm } from './commands/kvm-tests.ts';
 import { uninstall } from './commands/uninstall.ts';
+import { updateGuest } from './commands/update-guest.ts';
 import { readEnvironment } from './environment.ts';
 import { refuseUnfitHost } from './host/problems.ts';
 import { keepEntries, type Prepared, prepare } from './prepare.ts';
@@ -29,7 +30,7 @@ const commands: Readonly<Record<string, Command>> = {
 /** Commands that do their own set-up, and stop when the signal is aborted. */
 const commandsWithOwnSetup: Readonly<
   Record<string, (args: readonly string[], signal: AbortSignal) => Promise<number>>
-> = { 'test:kvm': testOnKvm };
+> = { 'test:kvm': testOnKvm, 'update-guest': updateGuest };
 
 /** Commands that need no set-up. */
 const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {

@@ -10,6 +10,7 @@ import {
   planBuild,
 } from './artifacts.ts';
 import { markUsed, removeAbandonedStaging } from './cache/entry.ts';
+import { builtAtMs, describeAge, readGuestUpdate } from './cache/guest-update.ts';
 import { waitForLock } from './cache/lock.ts';
 import { markUsedEveryMs, pruneCache } from './cache/prune.ts';
 import type { SetupEnvironment } from './environment.ts';
@@ -27,6 +28,8 @@ export interface PrepareOptions {
   readonly purpose: Purpose;
   readonly announcer: Announcer;
   readonly signal: AbortSignal;
+  /** The update of the guest to build; by default the last one that was finished. */
+  readonly guestUpdate?: string;
 }
 
 /** What set-up builds without starting a machine. */
@@ -41,6 +44,8 @@ export interface PreparedParts {
 export interface Prepared extends PreparedParts {
   readonly engine: QemuEngine;
   readonly templates: Templates;
+  /** When the older of the guest's kernel and image was built. */
+  readonly guestBuiltAtMs: number;
 }
 
 const packageLockDeadlineMs = 45 * 60_000;
@@ -49,13 +54,18 @@ const packageLockDeadlineMs = 45 * 60_000;
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const startedMs = performance.now();
   const { environment, announcer } = options;
-  const parts = await prepareParts(options, await planBuild(process.arch));
+  const guestUpdate = options.guestUpdate ?? (await readGuestUpdate(environment.cacheDir));
+  const plan = await planBuild(process.arch, { guestUpdate });
+  const parts = await prepareParts(options, plan);
   const engine = await detectEngine(parts.artifacts.qemuPreloadPath);
   announcer.line(describeAcceleration(engine));
   const templates = await ensureTemplates(engine, parts.artifacts, parts.context);
   await pruneOldEntries(environment.cacheDir, announcer);
+  const guestBuiltAtMs = await builtAtMs(environment.cacheDir, [plan.kernel, plan.disks]);
+  const ageWarning = describeAge(guestBuiltAtMs, Date.now());
+  if (ageWarning !== undefined) announcer.line(ageWarning);
   announcer.line(`✓ set-up complete in ${formatElapsed(performance.now() - startedMs)}`);
-  return { ...parts, engine, templates };
+  return { ...parts, engine, templates, guestBuiltAtMs };
 }
 
 /** The part of set-up before the templates: installs packages, and builds what the plan contains unless it is cached. */

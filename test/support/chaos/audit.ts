@@ -60,7 +60,7 @@ function chargeProblems(sandbox: SandboxRow, ledger: readonly LedgerRow[]): stri
 
 const reasons: Readonly<Record<string, RegExp>> = {
   failed: /^(machine_died|provisioning_failed): ./,
-  deleted: /^(deleted|expired|service_stopped|(machine_died|provisioning_failed): .+)$/,
+  deleted: /^(deleted|deleted_by_operator|expired|service_stopped|(machine_died|provisioning_failed): .+)$/,
 };
 
 /** Checks the records of all sandboxes: ended ones have a reason, no key created two, and everything acknowledged still holds. */

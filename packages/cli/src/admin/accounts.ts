@@ -12,6 +12,7 @@ import {
   listAccounts,
   resumeAccount,
   type SetLimitsBody,
+  type SuspendedAccount,
   setLimits,
   suspendAccount,
 } from '@mayfly/contract/admin';
@@ -19,6 +20,7 @@ import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
 import { pairs, showUsd, table } from '../output.ts';
 import { addAdminCommand, addEmail, type EmailOptions } from './admin-command.ts';
+import { showSandboxes } from './sandboxes.ts';
 
 /** `mayfly admin accounts …` */
 export function addAccounts(admin: Command, io: CliIo): void {
@@ -48,13 +50,12 @@ export function addAccounts(admin: Command, io: CliIo): void {
     show: showList,
   });
 
-  addAdminCommand<EmailOptions, AdminAccount>(accounts, io, {
+  addAdminCommand<EmailOptions & { readonly destroy?: true }, SuspendedAccount>(accounts, io, {
     name: 'suspend',
-    summary: 'suspend an account: reject all of its requests',
-    options: addEmail,
-    act: (client, { email }) => client.call(suspendAccount, { params: { email } }),
-    show: ({ email }) =>
-      `${email} is suspended. Its requests are rejected; its running sandboxes continue until they expire.\n`,
+    summary: 'suspend an account: reject all of its requests and close its previews',
+    options: (command) => addEmail(command).option('--destroy', 'also destroy all of its sandboxes'),
+    act: (client, { email, destroy = false }) => client.call(suspendAccount, { params: { email }, body: { destroy } }),
+    show: showSuspended,
   });
 
   addAdminCommand<EmailOptions, AdminAccount>(accounts, io, {
@@ -78,6 +79,12 @@ export function addAccounts(admin: Command, io: CliIo): void {
   });
 
   addLimits(accounts, io);
+}
+
+function showSuspended({ email, destroyed }: SuspendedAccount): string {
+  const effect = `${email} is suspended. Its requests are rejected and its previews are closed.`;
+  if (destroyed.length === 0) return `${effect} Sandboxes that are running continue until they expire.\n`;
+  return `${effect} Its sandboxes are destroyed:\n${showSandboxes({ object: 'list', data: destroyed })}`;
 }
 
 function showCreated(account: CreatedAccount): string {

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { defaultDataDir } from '@mayfly/contract/admin';
 import type { Command } from 'commander';
@@ -33,7 +34,7 @@ export function addAdminCommand<Options, Result>(
     .option('--json', 'print the result as JSON')
     .option('--data-dir <folder>', `data folder of the service (default: $MAYFLY_DATA_DIR or ${defaultDataDir})`)
     .action(async (options: Options & CommonOptions) => {
-      const result = await act(new AdminClient(dataFolder(options.dataDir, env)), options);
+      const result = await act(new AdminClient(dataFolder(options.dataDir, env), operatorName(env)), options);
       stdout.write(options.json ? `${JSON.stringify(result, null, 2)}\n` : show(result));
     });
 }
@@ -49,6 +50,16 @@ export interface EmailOptions {
 /** Adds the option that selects the account. */
 export function addEmail(command: Command): Command {
   return command.requiredOption('--email <address>', 'e-mail address of the account');
+}
+
+/** Who runs the command: with sudo the user behind it, otherwise the user of the process. */
+function operatorName(env: Readonly<NodeJS.ProcessEnv>): string {
+  try {
+    return env.SUDO_USER || userInfo().username;
+  } catch {
+    // The uid has no entry in the user database.
+    return `uid-${process.getuid?.() ?? 'unknown'}`;
+  }
 }
 
 function dataFolder(option: string | undefined, env: Readonly<NodeJS.ProcessEnv>): string {

@@ -76,6 +76,26 @@ describe('effect on callers', () => {
     expect((await request(api_key, '/sandboxes')).status).toBe(200);
   });
 
+  test('an operator ends sandboxes: one, all of an account, or with its suspension', async () => {
+    const { api_key } = await admin('accounts', 'create', '--email', email, '--credit', '5');
+    const create = async () => String((await request(api_key, '/sandboxes', 'POST')).body.id);
+    const ids = [await create(), await create(), await create()];
+    expect(await admin('sandboxes', 'list', '--email', email)).toMatchObject({
+      data: ids.toReversed().map((id) => ({ id, email, status: 'running' })),
+    });
+    const [first = ''] = ids;
+    const one = await admin('sandboxes', 'destroy', '--sandbox', first);
+    expect(one).toMatchObject({ data: [{ id: first, status: 'deleted', status_reason: 'deleted_by_operator' }] });
+    const rest = await admin('sandboxes', 'destroy', '--email', email);
+    expect(rest.data).toHaveLength(2);
+    const last = await create();
+    const suspended = await admin('accounts', 'suspend', '--email', email, '--destroy');
+    expect(suspended).toMatchObject({ status: 'suspended', destroyed: [{ id: last, status: 'deleted' }] });
+    expect(await admin('sandboxes', 'list')).toMatchObject({ data: [] });
+    const trail = await admin('audit', '--target', last);
+    expect(trail).toMatchObject({ data: [{ action: 'sandboxes.destroy' }, { action: 'createSandbox', email }] });
+  });
+
   test('a revoked key is rejected with a message that says so; other keys still work', async () => {
     const first = await admin('accounts', 'create', '--email', email);
     const second = await admin('keys', 'create', '--email', email);
@@ -138,6 +158,19 @@ describe('output', () => {
     expect(one.stdout).not.toContain('admin@localhost');
   });
 
+  test('tables of sandboxes and of the audit trail', async () => {
+    const { api_key } = await admin('accounts', 'create', '--email', email, '--credit', '5');
+    const { id } = (await request(api_key, '/sandboxes', 'POST')).body;
+    const listed = await adminText('sandboxes', 'list');
+    expect(listed.stdout).toMatch(/^SANDBOX +E-MAIL +SIZE +STATUS +CREATED +EXPIRES +NAME\nsbx_\w+ +ada@.+ running /);
+    const trail = await adminText('audit', '--email', email);
+    expect(trail.stdout.split('\n')[0]).toMatch(/^TIME +ACCOUNT +ACTOR +SOURCE +ACTION +TARGET +RESULT$/);
+    expect(trail.stdout).toMatch(
+      new RegExp(`ada@example.com +key_\\w+ +127.0.0.1 +createSandbox +${String(id)} +201\\n`),
+    );
+    expect(trail.stdout).toMatch(/- +operator \S+ +- +accounts.create +ada@example.com +200\n$/);
+  });
+
   test('a table of limits', async () => {
     const { stdout } = await adminText('accounts', 'limits', '--email', 'admin@localhost', '--api-keys', '3');
     expect(stdout).toContain('api-keys              3      account\n');
@@ -156,6 +189,11 @@ describe('a failed command explains why on one line', () => {
     [['accounts', 'create', '--email', 'nobody'], 2, 'email must be an e-mail address'],
     [['accounts', 'create', '--email', 'a@b', '--credit', '0.0000001'], 2, 'at most 6 decimals'],
     [['accounts', 'limits', '--email', 'admin@localhost', '--api-keys', 'ten'], 2, 'api_keys must be an integer'],
+    [['sandboxes', 'destroy'], 2, 'either --sandbox or --email'],
+    [['sandboxes', 'destroy', '--sandbox', 'sbx_1', '--email', 'admin@localhost'], 2, 'either --sandbox or --email'],
+    [['sandboxes', 'destroy', '--sandbox', 'sbx_1'], 1, 'There is no sandbox sbx_1'],
+    [['audit', '--limit', 'all'], 2, 'limit must be an integer'],
+    [['audit', '--since', 'yesterday'], 2, 'since must be a date-time'],
     [['accounts', 'create'], 2, "required option '--email <address>'"],
     [['accounts', 'remove'], 2, 'unknown command'],
   ] as const)('%j exits with %d', async (args, code, message) => {

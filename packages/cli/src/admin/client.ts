@@ -1,18 +1,20 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { type AdminOperation, adminErrorBodySchema, adminSocketName } from '@mayfly/contract/admin';
+import { type AdminOperation, adminErrorBodySchema, adminSocketName, operatorHeader } from '@mayfly/contract/admin';
 import type { z } from 'zod';
 import { Failure, usageFailure } from '../cli-io.ts';
 
 const timeoutMs = 30_000;
 
-type Input<Op, Part extends 'params' | 'body'> = Op extends { readonly [Name in Part]: infer Schema extends z.ZodType }
+type Input<Op, Part extends 'params' | 'query' | 'body'> = Op extends {
+  readonly [Name in Part]: infer Schema extends z.ZodType;
+}
   ? { readonly [Name in Part]: z.input<Schema> }
   : { readonly [Name in Part]?: undefined };
 
 /** The input of an operation. */
-type Call<Op> = Input<Op, 'params'> & Input<Op, 'body'>;
+type Call<Op> = Input<Op, 'params'> & Input<Op, 'query'> & Input<Op, 'body'>;
 
 interface SocketResponse {
   readonly status: number;
@@ -22,18 +24,24 @@ interface SocketResponse {
 /** Client of the admin socket in a data folder. */
 export class AdminClient {
   readonly #dataDir: string;
+  readonly #operator: string;
 
-  constructor(dataDir: string) {
+  /** The operator's name goes into the audit trail. */
+  constructor(dataDir: string, operator: string) {
     this.#dataDir = dataDir;
+    this.#operator = operator;
   }
 
   /** Performs one operation. Throws a Failure that explains why it was not done. */
-  async call<Op extends AdminOperation>(operation: Op, { params, body }: Call<Op>): Promise<z.output<Op['response']>> {
-    const checked = operation.body?.safeParse(body);
-    if (checked?.success === false) {
-      throw usageFailure(`${checked.error.issues.map(({ message }) => message).join('; ')}.`);
-    }
-    const response = await this.#send(operation.method, pathOf(operation, params), body);
+  async call<Op extends AdminOperation>(
+    operation: Op,
+    { params, query, body }: Call<Op>,
+  ): Promise<z.output<Op['response']>> {
+    const issues = [operation.query?.safeParse(query), operation.body?.safeParse(body)].flatMap(
+      (checked) => checked?.error?.issues ?? [],
+    );
+    if (issues.length > 0) throw usageFailure(`${issues.map(({ message }) => message).join('; ')}.`);
+    const response = await this.#send(operation.method, urlOf(operation, params, query), body);
     if (response.status >= 400) throw errorOf(response);
     const parsed = operation.response.safeParse(jsonOf(response.body));
     if (!parsed.success) throw unexpectedResponse(parsed.error);
@@ -45,7 +53,8 @@ export class AdminClient {
       // The kernel limits a socket path to 107 bytes. Going through an open directory keeps it short.
       const folder = openSync(this.#dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
       try {
-        return await sendRequest(`/proc/self/fd/${folder}/${adminSocketName}`, method, path, body);
+        const socketPath = `/proc/self/fd/${folder}/${adminSocketName}`;
+        return await sendRequest(socketPath, method, path, body, this.#operator);
       } finally {
         closeSync(folder);
       }
@@ -55,14 +64,26 @@ export class AdminClient {
   }
 }
 
-function pathOf({ path }: AdminOperation, params: unknown): string {
+function urlOf({ path }: AdminOperation, params: unknown, query: unknown): string {
   const values = params as Readonly<Record<string, string>> | undefined;
-  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values?.[name] ?? ''));
+  const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values?.[name] ?? ''));
+  const given = Object.entries((query ?? {}) as Readonly<Record<string, string | undefined>>);
+  const search = new URLSearchParams(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return search.size === 0 ? url : `${url}?${search.toString()}`;
 }
 
-async function sendRequest(socketPath: string, method: string, path: string, body: unknown): Promise<SocketResponse> {
+async function sendRequest(
+  socketPath: string,
+  method: string,
+  path: string,
+  body: unknown,
+  operator: string,
+): Promise<SocketResponse> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
-  const headers = payload === undefined ? {} : { 'content-type': 'application/json' };
+  const headers = {
+    [operatorHeader]: encodeURIComponent(operator),
+    ...(payload !== undefined && { 'content-type': 'application/json' }),
+  };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
     request({ socketPath, method, path, headers, agent: false, signal }, resolve).once('error', reject).end(payload);

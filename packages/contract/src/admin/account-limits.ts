@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { integerField } from '../fields.ts';
 import type { AccountLimits } from '../limits.ts';
-import { accountParameters } from './accounts.ts';
-import { adminOperation } from './protocol.ts';
+import { accountParameters, adminOperation } from './protocol.ts';
 
 /** The limits that can be set for a single account, by their names in the admin API. */
 export const accountLimitFields = {
@@ -50,6 +49,7 @@ function fieldsOf<Field extends z.ZodType>(field: (name: AccountLimitField) => F
 }
 
 export const getLimits = adminOperation({
+  name: 'limits.get',
   method: 'GET',
   path: '/accounts/{email}/limits',
   params: accountParameters,
@@ -57,6 +57,7 @@ export const getLimits = adminOperation({
 });
 
 export const setLimits = adminOperation({
+  name: 'limits.set',
   method: 'PATCH',
   path: '/accounts/{email}/limits',
   params: accountParameters,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { textField } from '../fields.ts';
-import { adminOperation } from './protocol.ts';
+import { accountParameters, adminOperation } from './protocol.ts';
+import { adminSandboxSchema } from './sandboxes.ts';
 import { usdField } from './usd.ts';
 
 /** An account as an operator sees it. */
@@ -26,9 +27,6 @@ const adminAccountListSchema = z.object({ object: z.literal('list'), data: z.arr
 
 export type AdminAccountList = z.infer<typeof adminAccountListSchema>;
 
-/** Path parameters of operations on one account. Not validated: a malformed address is reported as unknown. */
-export const accountParameters = z.object({ email: z.string() });
-
 const emailError = 'email must be an e-mail address';
 
 const emailField = z
@@ -43,6 +41,16 @@ const createAccountBody = z.object({
     .default(0),
 });
 
+const suspendAccountBody = z.object({
+  /** Also destroy the account's sandboxes. */
+  destroy: z.boolean({ error: 'destroy must be true or false' }).default(false),
+});
+
+/** An account after it was suspended, and the sandboxes that were destroyed with it. */
+const suspendedAccountSchema = adminAccountSchema.extend({ destroyed: z.array(adminSandboxSchema) });
+
+export type SuspendedAccount = z.infer<typeof suspendedAccountSchema>;
+
 const addCreditBody = z.object({
   /** A negative amount withdraws credit. */
   usd: usdField('usd').refine((microUsd) => microUsd !== 0, { error: 'usd must not be zero' }),
@@ -50,9 +58,15 @@ const addCreditBody = z.object({
   note: textField('note', 200).default(''),
 });
 
-export const listAccounts = adminOperation({ method: 'GET', path: '/accounts', response: adminAccountListSchema });
+export const listAccounts = adminOperation({
+  name: 'accounts.list',
+  method: 'GET',
+  path: '/accounts',
+  response: adminAccountListSchema,
+});
 
 export const getAccount = adminOperation({
+  name: 'accounts.get',
   method: 'GET',
   path: '/accounts/{email}',
   params: accountParameters,
@@ -60,6 +74,7 @@ export const getAccount = adminOperation({
 });
 
 export const createAccount = adminOperation({
+  name: 'accounts.create',
   method: 'POST',
   path: '/accounts',
   body: createAccountBody,
@@ -67,13 +82,16 @@ export const createAccount = adminOperation({
 });
 
 export const suspendAccount = adminOperation({
+  name: 'accounts.suspend',
   method: 'POST',
   path: '/accounts/{email}/suspend',
   params: accountParameters,
-  response: adminAccountSchema,
+  body: suspendAccountBody,
+  response: suspendedAccountSchema,
 });
 
 export const resumeAccount = adminOperation({
+  name: 'accounts.resume',
   method: 'POST',
   path: '/accounts/{email}/resume',
   params: accountParameters,
@@ -81,6 +99,7 @@ export const resumeAccount = adminOperation({
 });
 
 export const addCredit = adminOperation({
+  name: 'accounts.credit',
   method: 'POST',
   path: '/accounts/{email}/credit',
   params: accountParameters,

@@ -16,8 +16,10 @@ export {
   getAccount,
   listAccounts,
   resumeAccount,
+  type SuspendedAccount,
   suspendAccount,
 } from './accounts.ts';
+export { type AuditEvent, type AuditList, listAuditEvents } from './audit.ts';
 export { type AdminKey, type AdminKeyList, type CreatedKey, createKey, listKeys, revokeKey } from './keys.ts';
 export {
   type AdminErrorBody,
@@ -27,5 +29,14 @@ export {
   adminErrorTable,
   adminSocketName,
   defaultDataDir,
+  operatorHeader,
 } from './protocol.ts';
+export {
+  type AdminSandbox,
+  type AdminSandboxList,
+  destroySandbox,
+  destroySandboxesOfAccount,
+  listSandboxes,
+  listSandboxesOfAccount,
+} from './sandboxes.ts';
 export { formatUsd, maxMicroUsd } from './usd.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { accountParameters } from './accounts.ts';
-import { adminOperation } from './protocol.ts';
+import { accountParameters, adminOperation } from './protocol.ts';
 
 /** An API key as an operator sees it. The key itself is not stored. */
 const adminKeySchema = z.object({
@@ -27,6 +26,7 @@ const adminKeyListSchema = z.object({ object: z.literal('list'), data: z.array(a
 export type AdminKeyList = z.infer<typeof adminKeyListSchema>;
 
 export const listKeys = adminOperation({
+  name: 'keys.list',
   method: 'GET',
   path: '/accounts/{email}/keys',
   params: accountParameters,
@@ -34,6 +34,7 @@ export const listKeys = adminOperation({
 });
 
 export const createKey = adminOperation({
+  name: 'keys.create',
   method: 'POST',
   path: '/accounts/{email}/keys',
   params: accountParameters,
@@ -41,6 +42,7 @@ export const createKey = adminOperation({
 });
 
 export const revokeKey = adminOperation({
+  name: 'keys.revoke',
   method: 'DELETE',
   path: '/accounts/{email}/keys/{key}',
   params: accountParameters.extend({ key: z.string() }),

@@ -6,12 +6,18 @@ export const defaultDataDir = '/var/lib/mayfly';
 /** The unix socket of the admin API in the data folder. Only root can connect. */
 export const adminSocketName = 'admin.sock';
 
+/** Carries the name of the operator, for the audit trail. */
+export const operatorHeader = 'x-mayfly-operator';
+
 /** One operation of the admin API. */
 export interface AdminOperation {
+  /** The name in the audit trail, e.g. `accounts.suspend`. */
+  readonly name: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Parameters are in braces. */
   readonly path: string;
   readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
   readonly body?: z.ZodType;
   readonly response: z.ZodType;
 }
@@ -21,11 +27,15 @@ export function adminOperation<const Op extends AdminOperation>(definition: Op):
   return definition;
 }
 
+/** Path parameters of operations on one account. Not validated: a malformed address is reported as unknown. */
+export const accountParameters = z.object({ email: z.string() });
+
 /** The HTTP status of each admin error type. */
 export const adminErrorTable = {
   invalid_request: 400,
   unknown_account: 404,
   unknown_key: 404,
+  unknown_sandbox: 404,
   not_found: 404,
   email_taken: 409,
   ambiguous_key: 409,

@@ -1,80 +1,92 @@
-import { describeFailedRules } from '@mayfly/contract';
 import * as contract from '@mayfly/contract/admin';
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 import { getLimits, type LimitChanges, setLimits } from '../core/accounts/account-limits.ts';
 import { createKey, listKeys, revokeKey } from '../core/accounts/api-keys.ts';
-import { AccountError, type AccountsContext } from '../core/accounts/find-account.ts';
 import { addCredit, createAccount, getAccount, listAccounts, setSuspended } from '../core/accounts/manage-accounts.ts';
-import { accountView, keyView, limitsView } from './admin-views.ts';
+import type { Core } from '../core/context.ts';
+import {
+  destroySandbox,
+  destroySandboxesOf,
+  listOpenSandboxes,
+  type OwnedSandbox,
+  suspendAccount,
+} from '../core/operators/operator-sandboxes.ts';
+import type { AuditActor } from '../core/ports/store/audit-store.ts';
+import { accountView, auditListView, keyView, limitsView, sandboxListView, sandboxView } from './admin-views.ts';
+import { type Handler, serveOperation } from './serve-operation.ts';
 
 /** Adds all operations of the admin API. */
-export function addAdminRoutes(app: FastifyInstance, core: AccountsContext): void {
-  serve(app, contract.listAccounts, async () => ({
+export function addAdminRoutes(app: FastifyInstance, core: Core): void {
+  const serve = <Op extends contract.AdminOperation>(operation: Op, handler: Handler<Op>) =>
+    serveOperation(app, core, operation, handler);
+  addAccountRoutes(serve, core);
+  addSandboxRoutes(serve, core);
+  serve(contract.listAuditEvents, async ({ query }) => await auditListView(core, query));
+}
+
+type Serve = <Op extends contract.AdminOperation>(operation: Op, handler: Handler<Op>) => void;
+
+function addAccountRoutes(serve: Serve, core: Core): void {
+  serve(contract.listAccounts, async () => ({
     object: 'list' as const,
     data: (await listAccounts(core)).map(accountView),
   }));
-  serve(app, contract.getAccount, async ({ params }) => accountView(await getAccount(core, params.email)));
-  serve(app, contract.createAccount, async ({ body }) => {
+  serve(contract.getAccount, async ({ params }) => accountView(await getAccount(core, params.email)));
+  serve(contract.createAccount, async ({ body }) => {
     const created = await createAccount(core, { email: body.email, creditMicroUsd: body.credit_usd });
     return { ...accountView(created), api_key_id: created.keyId, api_key: created.apiKey };
   });
-  serve(app, contract.suspendAccount, async ({ params }) => accountView(await setSuspended(core, params.email, true)));
-  serve(app, contract.resumeAccount, async ({ params }) => accountView(await setSuspended(core, params.email, false)));
-  serve(app, contract.addCredit, async ({ params, body }) =>
+  serve(contract.suspendAccount, async ({ params: { email }, body: { destroy }, actor }) => {
+    const suspended = await suspendAccount(core, email);
+    const destroyed = destroy ? await destroySandboxesOf(core, email) : [];
+    noteDestroyed(core, actor, destroyed);
+    return { ...accountView(suspended), destroyed: destroyed.map(sandboxView) };
+  });
+  serve(contract.resumeAccount, async ({ params }) => accountView(await setSuspended(core, params.email, false)));
+  serve(contract.addCredit, async ({ params, body }) =>
     accountView(await addCredit(core, params.email, { amountMicroUsd: body.usd, note: body.note })),
   );
 
-  serve(app, contract.getLimits, async ({ params }) => limitsView(await getLimits(core, params.email)));
-  serve(app, contract.setLimits, async ({ params, body }) =>
+  serve(contract.getLimits, async ({ params }) => limitsView(await getLimits(core, params.email)));
+  serve(contract.setLimits, async ({ params, body }) =>
     limitsView(await setLimits(core, params.email, limitChangesOf(body))),
   );
 
-  serve(app, contract.listKeys, async ({ params }) => ({
+  serve(contract.listKeys, async ({ params }) => ({
     object: 'list' as const,
     data: (await listKeys(core, params.email)).map(keyView),
   }));
-  serve(app, contract.createKey, async ({ params }) => {
+  serve(contract.createKey, async ({ params }) => {
     const created = await createKey(core, params.email);
     return { ...keyView(created), api_key: created.apiKey };
   });
-  serve(app, contract.revokeKey, async ({ params }) => keyView(await revokeKey(core, params.email, params.key)));
+  serve(contract.revokeKey, async ({ params }) => keyView(await revokeKey(core, params.email, params.key)));
+}
+
+function addSandboxRoutes(serve: Serve, core: Core): void {
+  serve(contract.listSandboxes, async () => sandboxListView(await listOpenSandboxes(core)));
+  serve(contract.listSandboxesOfAccount, async ({ params }) =>
+    sandboxListView(await listOpenSandboxes(core, params.email)),
+  );
+  serve(contract.destroySandbox, async ({ params }) => sandboxView(await destroySandbox(core, params.sandbox)));
+  serve(contract.destroySandboxesOfAccount, async ({ params, actor }) => {
+    const destroyed = await destroySandboxesOf(core, params.email);
+    noteDestroyed(core, actor, destroyed);
+    return sandboxListView(destroyed);
+  });
+}
+
+/** Adds an event per sandbox to that of the command, so that the trail of each sandbox shows its end. */
+function noteDestroyed({ audit }: Core, actor: AuditActor, destroyed: readonly OwnedSandbox[]): void {
+  for (const { sandbox } of destroyed) {
+    const { id: target, accountId } = sandbox;
+    const event = { actor, accountId, action: contract.destroySandbox.name, target, requestId: null };
+    audit.note(event, { status: 200, errorType: null });
+  }
 }
 
 function limitChangesOf(body: contract.SetLimitsBody): LimitChanges {
   return Object.fromEntries(
     contract.accountLimitFieldNames.map((field) => [contract.accountLimitFields[field], body[field]]),
   );
-}
-
-type Output<Op, Part extends 'params' | 'body'> = Op extends { readonly [Name in Part]: infer Schema extends z.ZodType }
-  ? z.output<Schema>
-  : undefined;
-
-/** The validated input of an operation. */
-interface Input<Op> {
-  readonly params: Output<Op, 'params'>;
-  readonly body: Output<Op, 'body'>;
-}
-
-/** Adds one operation. The handler receives only input that passed the operation's schemas. */
-function serve<Op extends contract.AdminOperation>(
-  app: FastifyInstance,
-  operation: Op,
-  handler: (input: Input<Op>) => Promise<z.output<Op['response']>>,
-): void {
-  const { method, path, params = z.undefined(), body = z.undefined() } = operation;
-  const input = z.object({ params, body });
-  app.route({
-    method,
-    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    handler: async (request) => {
-      const { success, data, error } = input.safeParse({
-        params: operation.params && request.params,
-        body: operation.body && (request.body ?? {}),
-      });
-      if (!success) throw new AccountError('invalid_request', describeFailedRules(error.issues));
-      return await handler(data as Input<Op>);
-    },
-  });
 }

@@ -4,12 +4,18 @@ import {
   type AdminAccount,
   type AdminKey,
   type AdminLimits,
+  type AdminSandbox,
+  type AdminSandboxList,
+  type AuditList,
   accountLimitFields,
 } from '@mayfly/contract/admin';
 import type { LimitsInForce } from '../core/accounts/account-limits.ts';
 import type { OwnedKey } from '../core/accounts/api-keys.ts';
+import { findAccount } from '../core/accounts/find-account.ts';
 import type { AccountWithBalance } from '../core/accounts/manage-accounts.ts';
+import type { Core } from '../core/context.ts';
 import { usdOf } from '../core/money/balance.ts';
+import type { OwnedSandbox } from '../core/operators/operator-sandboxes.ts';
 
 /** An account as an operator sees it. */
 export function accountView({ account, balanceMicroUsd }: AccountWithBalance): AdminAccount {
@@ -45,6 +51,59 @@ export function limitsView({ account, limits }: LimitsInForce): AdminLimits {
     limits: namedLimits(limits) as AdminLimits['limits'],
     own: namedLimits(account.limits),
   };
+}
+
+/** A sandbox as an operator sees it. */
+export function sandboxView({ account, sandbox }: OwnedSandbox): AdminSandbox {
+  return {
+    object: 'sandbox',
+    id: sandbox.id,
+    account_id: account.id,
+    email: account.email,
+    name: sandbox.name,
+    size: sandbox.size,
+    status: sandbox.status,
+    status_reason: sandbox.statusReason,
+    machine_id: sandbox.machineId,
+    created_at: isoOf(sandbox.createdAtMs),
+    expires_at: sandbox.expiresAtMs === null ? null : isoOf(sandbox.expiresAtMs),
+  };
+}
+
+export function sandboxListView(sandboxes: readonly OwnedSandbox[]): AdminSandboxList {
+  return { object: 'list', data: sandboxes.map(sandboxView) };
+}
+
+interface AuditQuery {
+  readonly email?: string | undefined;
+  readonly target?: string | undefined;
+  /** Unix milliseconds. */
+  readonly since?: number | undefined;
+  readonly limit: number;
+}
+
+/** The newest events of the audit trail, including those that were not written yet. */
+export async function auditListView(core: Core, { email, target, since, limit }: AuditQuery): Promise<AuditList> {
+  await core.audit.flush();
+  const account = email === undefined ? undefined : await findAccount(core, email);
+  const events = await core.store.audit.list({ account, target, sinceMs: since, limit });
+  const emails = new Map((await core.store.accounts.list()).map(({ id, email: address }) => [id, address]));
+  const data = events.map(({ id, atMs, actor, accountId, requestId, result, ...event }) => ({
+    object: 'audit_event' as const,
+    id,
+    at: isoOf(atMs),
+    key_id: actor.kind === 'api_key' ? actor.keyId : null,
+    operator: actor.kind === 'operator' ? actor.name : null,
+    source_address: actor.kind === 'api_key' ? actor.sourceAddress : null,
+    account_id: accountId,
+    email: emails.get(accountId ?? '') ?? null,
+    action: event.action,
+    target: event.target,
+    request_id: requestId,
+    status: result?.status ?? null,
+    error_type: result?.errorType ?? null,
+  }));
+  return { object: 'list', data };
 }
 
 function isoOf(ms: number): string {

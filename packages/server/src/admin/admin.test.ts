@@ -1,25 +1,19 @@
-import { defaultLimits } from '@mayfly/contract';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { randomIds } from '../core/ids/random-ids.ts';
-import { noMetrics } from '../core/ports/metrics.ts';
-import { systemClock } from '../core/ports/runtime.ts';
-import type { Store } from '../core/ports/store/store.ts';
-import { openSqliteStore } from '../store/sqlite/open.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { stubService } from '../../test/app/stub-service.ts';
 import { buildAdmin } from './build-admin.ts';
 
-const log = pino({ level: 'silent' });
-let store: Store;
+let service: Awaited<ReturnType<typeof stubService>>;
 let app: FastifyInstance;
 beforeEach(async () => {
-  store = await openSqliteStore(':memory:');
-  app = buildAdmin({ store, log, metrics: noMetrics, clock: systemClock, ids: randomIds, limits: defaultLimits }, log);
+  service = await stubService();
+  app = buildAdmin(service.core, pino({ level: 'silent' }));
   await call('POST', '/accounts', { email: 'ada@example.com', credit_usd: '0.1' });
 });
 afterEach(async () => {
   await app.close();
-  await store.close();
+  await service[Symbol.asyncDispose]();
 });
 
 async function call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object | string) {
@@ -73,10 +67,111 @@ test('an e-mail address may contain any character', async () => {
 });
 
 test('an internal failure reveals no details', async () => {
-  await store.close();
+  vi.spyOn(service.core.store.accounts, 'list').mockRejectedValueOnce(new Error('the disk is full'));
   expect(await call('GET', '/accounts')).toEqual({
     status: 500,
     body: { error: { type: 'internal_error', message: "The service failed. See the service's log for the reason." } },
   });
-  store = await openSqliteStore(':memory:');
+});
+
+describe('sandboxes', () => {
+  const create = async () => (await service.call('POST', '/v1/sandboxes')).body.id;
+
+  test('are listed newest first, with their accounts', async () => {
+    const older = await create();
+    const newer = await create();
+    const listed = await call('GET', '/sandboxes');
+    expect(listed.body.data).toMatchObject([
+      { id: newer, email: 'a@localhost', status: 'running', machine_id: expect.any(String) },
+      { id: older },
+    ]);
+    expect((await call('GET', '/accounts/ada%40example.com/sandboxes')).body.data).toEqual([]);
+  });
+
+  test('one is destroyed, and its owner sees why', async () => {
+    const id = await create();
+    expect(await call('DELETE', `/sandboxes/${id}`)).toMatchObject({ status: 200, body: { id, status: 'deleted' } });
+    expect((await service.call('GET', `/v1/sandboxes/${id}`)).body.status_reason).toBe('deleted_by_operator');
+    const again = { status: 404, body: { error: { type: 'unknown_sandbox' } } };
+    expect(await call('DELETE', `/sandboxes/${id}`)).toMatchObject(again);
+    expect(await call('DELETE', '/sandboxes/sbx_none')).toMatchObject(again);
+  });
+
+  test('a suspension with destroy ends those of the account, and no others', async () => {
+    const ids = await Promise.all([create(), create()]);
+    const other = await call('POST', '/accounts/ada%40example.com/suspend', { destroy: true });
+    expect(other.body).toMatchObject({ status: 'suspended', destroyed: [] });
+    const suspended = await call('POST', '/accounts/a%40localhost/suspend', { destroy: true });
+    const destroyed = suspended.body.destroyed as readonly { id: string }[];
+    expect(destroyed.map(({ id }) => id).sort()).toEqual(ids.sort());
+    expect((await call('GET', '/sandboxes')).body.data).toEqual([]);
+  });
+
+  test('a create that was authenticated before the suspension is refused', async () => {
+    const { store } = service.core;
+    const insert = store.sandboxes.insert.bind(store.sandboxes);
+    vi.spyOn(store.sandboxes, 'insert').mockImplementationOnce(async (...given) => {
+      await call('POST', '/accounts/a%40localhost/suspend', { destroy: true });
+      return await insert(...given);
+    });
+    expect(await service.call('POST', '/v1/sandboxes')).toMatchObject({
+      status: 403,
+      body: { error: { type: 'account_suspended' } },
+    });
+    expect((await call('GET', '/sandboxes')).body.data).toEqual([]);
+  });
+});
+
+describe('the audit trail', () => {
+  const trail = async (query = '') => (await call('GET', `/audit${query}`)).body.data as Record<string, unknown>[];
+
+  test('holds who did what, with which result', async () => {
+    const { id } = (await service.call('POST', '/v1/sandboxes', undefined, { 'x-request-id': 'r1' })).body;
+    await service.call('DELETE', `/v1/sandboxes/${id}/ports/80`);
+    await call('DELETE', `/sandboxes/${id}`);
+    await call('DELETE', '/accounts/ada%40example.com/keys/key_aaaaaaaa');
+    const events = await trail();
+    const key = { key_id: 'key_test', operator: null, source_address: '127.0.0.1', email: 'a@localhost' };
+    const operator = { key_id: null, operator: 'root', source_address: null };
+    const byAction = (action: string) => events.find((event) => event.action === action);
+    expect(byAction('createSandbox')).toMatchObject({ ...key, target: id, status: 201, request_id: 'r1' });
+    expect(byAction('closePort')).toMatchObject({ ...key, target: id, status: 404, error_type: 'not_found' });
+    expect(byAction('sandboxes.destroy')).toMatchObject({ ...operator, target: id, email: 'a@localhost', status: 200 });
+    expect(byAction('keys.revoke')).toMatchObject({
+      ...operator,
+      email: 'ada@example.com',
+      target: 'key_aaaaaaaa',
+      status: 404,
+      error_type: 'unknown_key',
+    });
+    expect(byAction('accounts.create')).toMatchObject({ ...operator, target: 'ada@example.com', status: 200 });
+    expect(byAction('audit.list')).toBeUndefined();
+    const read = (await trail()).find(({ action }) => action === 'audit.list');
+    expect(read).toMatchObject({ ...operator, status: 200 });
+  });
+
+  test('does not hold reads and refused requests', async () => {
+    await service.call('GET', '/v1/sandboxes');
+    await service.call('POST', '/v1/sandboxes', undefined, { authorization: 'Bearer mf_unknown' });
+    await service.call('POST', '/v1/no/such/path');
+    expect(await trail('?email=a%40localhost')).toEqual([]);
+  });
+
+  test('can be limited to an account, a target, a time and a number', async () => {
+    const { id } = (await service.call('POST', '/v1/sandboxes')).body;
+    await service.call('POST', `/v1/sandboxes/${id}/extend`);
+    expect(await trail('?email=A%40localhost')).toHaveLength(2);
+    expect(await trail('?email=ada%40example.com')).toMatchObject([{ action: 'accounts.create' }]);
+    expect(await trail(`?target=${id}`)).toHaveLength(2);
+    expect(await trail(`?target=${id}&limit=1`)).toHaveLength(1);
+    expect(await trail('?since=2999-01-01')).toEqual([]);
+    expect(await call('GET', '/audit?limit=0')).toMatchObject({ status: 400 });
+    expect(await call('GET', '/audit?since=yesterday')).toMatchObject({ status: 400 });
+  });
+
+  test('a command that cannot be recorded is not carried out', async () => {
+    vi.spyOn(service.core.store.audit, 'append').mockRejectedValueOnce(new Error('the disk is full'));
+    expect((await call('POST', '/accounts/a%40localhost/suspend')).status).toBe(500);
+    expect((await call('GET', '/accounts/a%40localhost')).body.status).toBe('active');
+  });
 });

@@ -4,38 +4,28 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { defaultLimits } from '@mayfly/contract';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { randomIds } from '../core/ids/random-ids.ts';
-import { noMetrics } from '../core/ports/metrics.ts';
-import { systemClock } from '../core/ports/runtime.ts';
-import type { Store } from '../core/ports/store/store.ts';
-import { openSqliteStore } from '../store/sqlite/open.ts';
+import { stubService } from '../../test/app/stub-service.ts';
 import { startAdmin } from './start-admin.ts';
 
 const log = pino({ level: 'silent' });
 let folder: string;
-let store: Store;
+let service: Awaited<ReturnType<typeof stubService>>;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mayfly-admin-'));
-  store = await openSqliteStore(':memory:');
+  service = await stubService();
 });
 afterEach(async () => {
-  await store.close();
+  await service[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
 
-const start = (dataDir = folder) =>
-  startAdmin({
-    core: { store, log, metrics: noMetrics, clock: systemClock, ids: randomIds, limits: defaultLimits },
-    dataDir,
-    log,
-  });
+const start = (dataDir = folder) => startAdmin({ core: service.core, dataDir, log });
 
 const get = (socketPath: string) =>
   new Promise<string>((resolve, reject) => {
-    request({ socketPath, path: '/accounts', agent: false }, (response) => resolve(text(response)))
+    request({ socketPath, path: '/sandboxes', agent: false }, (response) => resolve(text(response)))
       .once('error', reject)
       .end();
   });

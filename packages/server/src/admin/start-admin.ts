@@ -2,7 +2,7 @@ import { chmodSync, closeSync, constants, mkdirSync, openSync, renameSync, rmSyn
 import { join } from 'node:path';
 import { adminSocketName } from '@mayfly/contract/admin';
 import type { FastifyBaseLogger } from 'fastify';
-import type { AccountsContext } from '../core/accounts/find-account.ts';
+import type { Core } from '../core/context.ts';
 import { closeHttp } from '../core/scheduling/deadline.ts';
 import { buildAdmin } from './build-admin.ts';
 
@@ -10,7 +10,7 @@ import { buildAdmin } from './build-admin.ts';
 const drainMs = 2_000;
 
 export interface AdminOptions {
-  readonly core: AccountsContext;
+  readonly core: Core;
   /** Locked by this service. */
   readonly dataDir: string;
   readonly log: FastifyBaseLogger;

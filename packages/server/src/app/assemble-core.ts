@@ -3,6 +3,7 @@ import { availableParallelism, freemem } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
+import { AuditTrail } from '../core/audit/audit-trail.ts';
 import { type BudgetSettings, createBudgets } from '../core/budgets/budgets.ts';
 import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
@@ -75,8 +76,9 @@ export function assembleCore(parts: CoreParts): Core {
     log,
     metrics,
   });
+  const store = withCachedKeys(parts.store, clock);
   return {
-    store: withCachedKeys(parts.store, clock),
+    store,
     clock,
     ids: randomIds,
     log,
@@ -98,18 +100,20 @@ export function assembleCore(parts: CoreParts): Core {
     windows: new RateWindows(limits, clock),
     budgets: createBudgets(parts.budgets),
     turns: { requests: new FairTurns(requestsPerTurn), writes: new FairTurns(writesPerTurn) },
+    audit: new AuditTrail({ store, clock, ids: randomIds, log }),
     background,
   };
 }
 
 function withCachedKeys(store: Store, clock: Clock): Store {
-  const { sandboxes, executions, ledger, previews, retention, owner } = store;
+  const { sandboxes, executions, ledger, previews, audit, retention, owner } = store;
   return {
     accounts: cachedAccounts(store.accounts, clock),
     sandboxes,
     executions,
     ledger,
     previews,
+    audit,
     retention,
     owner,
     close: () => store.close(),

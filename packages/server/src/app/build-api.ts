@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Core } from '../core/context.ts';
 import type { Readings } from '../core/ports/metrics.ts';
 import { buildHttp } from '../http/app.ts';
-import type { HttpApp, HttpDeps, Readiness } from '../http/http-app.ts';
+import type { ApiTls, HttpApp, HttpDeps, Readiness } from '../http/http-app.ts';
 import type { ReadingLimits } from '../http/slow-readers.ts';
 import type { PrometheusMetrics } from '../metrics/prometheus.ts';
 import type { Config } from './config.ts';
@@ -11,10 +11,14 @@ import { apiUrl } from './listen.ts';
 import { type Previews, previewUrl } from './previews.ts';
 
 export interface ApiParts {
-  readonly config: Pick<Config, 'host' | 'port' | 'publicUrl' | 'previewDomain' | 'trustProxy' | 'metricsPublic'>;
+  readonly config: Pick<
+    Config,
+    'host' | 'port' | 'apiTls' | 'publicUrl' | 'previewDomain' | 'trustProxy' | 'metricsPublic'
+  >;
   readonly core: Core;
   readonly metrics: PrometheusMetrics;
   readonly previews: Pick<Previews, 'publicPort' | 'root'>;
+  readonly tls?: ApiTls | undefined;
   readonly log: FastifyBaseLogger;
   readonly readiness: () => Readiness;
   readonly bodyPace?: HttpDeps['bodyPace'];
@@ -23,7 +27,7 @@ export interface ApiParts {
 
 /** Builds the HTTP API over the core and the running previews. Does not listen yet. */
 export function buildApi(parts: ApiParts): HttpApp {
-  const { config, core, metrics, previews, log, readiness, bodyPace, readingLimits } = parts;
+  const { config, core, metrics, previews, tls, log, readiness, bodyPace, readingLimits } = parts;
   const { previewDomain, trustProxy, metricsPublic } = config;
   metrics.watch(readingsOf(core));
   const app: HttpApp = buildHttp({
@@ -31,6 +35,7 @@ export function buildApi(parts: ApiParts): HttpApp {
     log,
     operations: defineOperations(core.limits),
     trustProxy,
+    tls,
     metricsPage: metrics,
     metricsPublic,
     previewUrl: (token) => previewUrl(previewDomain, previews.publicPort, token),

@@ -1,17 +1,19 @@
 import { resolve } from 'node:path';
 import { defaultLimits } from '@mayfly/contract';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { printableConfig, readConfig } from './config.ts';
 
 test('everything has a default', () => {
   expect(readConfig({})).toEqual({
     host: '127.0.0.1',
     port: 8080,
+    apiTls: false,
     publicUrl: undefined,
     dataDir: '/var/lib/mayfly',
     cacheDir: '/var/cache/mayfly',
     databaseUrl: undefined,
     previewDomain: 'localhost',
+    previewHost: '127.0.0.1',
     previewPort: 8443,
     previewPublicPort: undefined,
     tlsFiles: undefined,
@@ -89,8 +91,15 @@ test('every problem is named at once', () => {
 });
 
 test('the key is not printed', () => {
-  const config = readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'mf_secret_secret' });
+  const config = readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'mf_secret_secret_0123456789abcdef' });
   expect(JSON.stringify(printableConfig(config))).not.toContain('secret_secret');
+});
+
+test('a first key that could be guessed is refused', () => {
+  expect(() => readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'x'.repeat(31) })).toThrow(
+    /MAYFLY_BOOTSTRAP_API_KEY: must be 32 to 256 visible/,
+  );
+  expect(readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'x'.repeat(32) }).bootstrapApiKey).toHaveLength(32);
 });
 
 test('the database password is not printed', () => {
@@ -120,6 +129,32 @@ test.each([
   expect(readConfig({ MAYFLY_TRUST_PROXY: text }).trustProxy).toBe(value);
 });
 
-test('a proxy that is not an address is refused', () => {
-  expect(() => readConfig({ MAYFLY_TRUST_PROXY: 'proxy.internal' })).toThrow(/MAYFLY_TRUST_PROXY/);
+test.each(['proxy.internal', '10.0.0.0/33', '::1/129', '10.0.0.1/8/8', '1'])(
+  'MAYFLY_TRUST_PROXY %s is refused',
+  (proxy) => {
+    expect(() => readConfig({ MAYFLY_TRUST_PROXY: proxy })).toThrow(/MAYFLY_TRUST_PROXY/);
+  },
+);
+
+describe('a plaintext API', () => {
+  test.each(['0.0.0.0', '::', '198.51.100.1', '10.0.0.1', 'mayfly.example.com'])('on %s is refused', (host) => {
+    expect(() => readConfig({ MAYFLY_HOST: host })).toThrow(/MAYFLY_HOST: the API would send API keys unencrypted/);
+  });
+
+  test.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('on %s is accepted', (host) => {
+    expect(readConfig({ MAYFLY_HOST: host })).toMatchObject({ host, apiTls: false });
+  });
+
+  test('is accepted anywhere if the operator says so, or if it is not plaintext', () => {
+    expect(readConfig({ MAYFLY_HOST: '0.0.0.0', MAYFLY_ALLOW_PLAINTEXT: 'true' }).host).toBe('0.0.0.0');
+    const tls = { MAYFLY_API_TLS: 'true', MAYFLY_TLS_CERT: 'tls.crt', MAYFLY_TLS_KEY: 'tls.key' };
+    expect(readConfig({ MAYFLY_HOST: '0.0.0.0', ...tls })).toMatchObject({ host: '0.0.0.0', apiTls: true });
+    expect(() => readConfig({ MAYFLY_API_TLS: 'true' })).toThrow(/MAYFLY_API_TLS: needs a certificate/);
+  });
+
+  test('stays on this machine while previews are public', () => {
+    const config = readConfig({ MAYFLY_PREVIEW_HOST: '0.0.0.0' });
+    expect(config).toMatchObject({ host: '127.0.0.1', previewHost: '0.0.0.0' });
+    expect(readConfig({ MAYFLY_HOST: '::1' }).previewHost).toBe('::1');
+  });
 });

@@ -5,7 +5,7 @@ import { defaultHeadroom, type HeadroomRules } from '../core/admission/capacity.
 import type { PoolTargets } from '../core/pool/pool.ts';
 import { type DiskRates, defaultDiskRates } from '../machines/qemu/argv.ts';
 import * as field from './setting-fields.ts';
-import { setting, wholeNumber } from './setting-fields.ts';
+import { isLoopbackHost, setting, wholeNumber } from './setting-fields.ts';
 import { StartError } from './start-error.ts';
 
 const mebibyte = 1_048_576;
@@ -17,11 +17,14 @@ export const defaultCacheDir = '/var/cache/mayfly';
 const environment = z.object({
   MAYFLY_HOST: setting(z.string(), '127.0.0.1'),
   MAYFLY_PORT: setting(field.port, 8080),
+  MAYFLY_API_TLS: setting(field.flag, false),
+  MAYFLY_ALLOW_PLAINTEXT: setting(field.flag, false),
   MAYFLY_PUBLIC_URL: setting(field.publicUrl, undefined),
   MAYFLY_DATA_DIR: setting(field.localPath, defaultDataDir),
   MAYFLY_CACHE_DIR: setting(field.localPath, defaultCacheDir),
   MAYFLY_DATABASE_URL: setting(field.databaseUrl, undefined),
   MAYFLY_PREVIEW_DOMAIN: setting(field.domain, 'localhost'),
+  MAYFLY_PREVIEW_HOST: setting(z.string(), undefined),
   MAYFLY_PREVIEW_PORT: setting(field.port, 8443),
   MAYFLY_PREVIEW_PUBLIC_PORT: setting(field.publicPort, undefined),
   MAYFLY_TLS_CERT: setting(field.localPath, undefined),
@@ -50,9 +53,12 @@ const environment = z.object({
 
 /** The settings of the service. */
 export interface Config {
+  /** Where the API listens. */
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  /** Whether the API speaks TLS, with the operator's certificate. */
+  readonly apiTls: boolean;
   /** Where callers reach the service, if not at host and port; without a trailing slash. */
   readonly publicUrl: string | undefined;
   /** Database, machines, snapshots. */
@@ -63,11 +69,13 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** Previews are at https://<token>.<domain>[:port]/. */
   readonly previewDomain: string;
+  /** The address that the gateway listens on. */
+  readonly previewHost: string;
   /** Where the gateway listens; 0 takes any free port. */
   readonly previewPort: number;
   /** The port in preview URLs, if it differs from the one the gateway listens on. */
   readonly previewPublicPort: number | undefined;
-  /** The operator's certificate for previews; the local authority issues one when absent. */
+  /** The operator's certificate for previews and, if it speaks TLS, the API; the local authority issues those of previews when absent. */
   readonly tlsFiles: TlsFiles | undefined;
   readonly bootstrapEmail: string;
   /** Secret. */
@@ -95,7 +103,7 @@ export interface Config {
   readonly logLevel: (typeof logLevels)[number];
 }
 
-/** The operator's certificate for previews: PEM files as absolute paths. */
+/** The operator's certificate: PEM files as absolute paths. */
 interface TlsFiles {
   /** The certificate with its chain. */
   readonly certFile: string;
@@ -109,7 +117,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const issues = [...(general.error?.issues ?? []), ...(limit.error?.issues ?? [])];
   const problems = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   const limits = limit.success ? limitsFrom(limit.data) : undefined;
-  if (general.success) problems.push(...tlsProblems(general.data));
+  if (general.success) problems.push(...tlsProblems(general.data), ...exposureProblems(general.data));
   if (limits !== undefined) problems.push(...limitProblems(limits));
   if (problems.length > 0 || !general.success || limits === undefined) {
     throw new StartError(`Some settings are invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
@@ -118,11 +126,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return Object.freeze({
     host: data.MAYFLY_HOST,
     port: data.MAYFLY_PORT,
+    apiTls: data.MAYFLY_API_TLS,
     publicUrl: data.MAYFLY_PUBLIC_URL,
     dataDir: data.MAYFLY_DATA_DIR,
     cacheDir: data.MAYFLY_CACHE_DIR,
     databaseUrl: data.MAYFLY_DATABASE_URL,
     previewDomain: data.MAYFLY_PREVIEW_DOMAIN,
+    previewHost: data.MAYFLY_PREVIEW_HOST ?? data.MAYFLY_HOST,
     previewPort: data.MAYFLY_PREVIEW_PORT,
     previewPublicPort: data.MAYFLY_PREVIEW_PUBLIC_PORT,
     tlsFiles: tlsFilesFrom(data),
@@ -171,6 +181,25 @@ function tlsProblems({ MAYFLY_TLS_CERT, MAYFLY_TLS_KEY }: TlsSettings): readonly
   const [missing, given] =
     MAYFLY_TLS_CERT === undefined ? ['MAYFLY_TLS_CERT', 'MAYFLY_TLS_KEY'] : ['MAYFLY_TLS_KEY', 'MAYFLY_TLS_CERT'];
   return [`${missing}: must be set together with ${given}`];
+}
+
+type ExposureSettings = Pick<
+  z.output<typeof environment>,
+  'MAYFLY_HOST' | 'MAYFLY_API_TLS' | 'MAYFLY_ALLOW_PLAINTEXT' | 'MAYFLY_TLS_CERT'
+>;
+
+/** Keys must not cross a network in the clear unless the operator says so. */
+function exposureProblems(settings: ExposureSettings): readonly string[] {
+  const { MAYFLY_HOST: host, MAYFLY_API_TLS, MAYFLY_ALLOW_PLAINTEXT, MAYFLY_TLS_CERT } = settings;
+  if (MAYFLY_API_TLS) {
+    return MAYFLY_TLS_CERT === undefined
+      ? ['MAYFLY_API_TLS: needs a certificate in MAYFLY_TLS_CERT and MAYFLY_TLS_KEY']
+      : [];
+  }
+  if (MAYFLY_ALLOW_PLAINTEXT || isLoopbackHost(host)) return [];
+  return [
+    `MAYFLY_HOST: the API would send API keys unencrypted over ${host}. Set MAYFLY_API_TLS=true with MAYFLY_TLS_CERT and MAYFLY_TLS_KEY, or listen on 127.0.0.1 behind a proxy with TLS, or set MAYFLY_ALLOW_PLAINTEXT=true if nobody else can read that network. To publish previews only, set MAYFLY_PREVIEW_HOST instead.`,
+  ];
 }
 
 /** The range of each limit's setting; 1 to a billion for those not listed. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   accessSync,
+  chmodSync,
   constants,
   existsSync,
   mkdirSync,
@@ -9,6 +10,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,10 +25,16 @@ export interface DataFolder extends Disposable {
   readonly id: string;
 }
 
-/** The beginnings of the names of all files and folders that the service creates in a data folder. */
-const ownNames = ['admin.sock', 'id', 'lock', 'machines', 'mayfly.db', 'preview-authority'];
+/** Holds the first API key when it could not be shown on a terminal. */
+const firstKeyName = 'first-api-key';
 
-/** Creates the folder if necessary and locks it: one service per data folder. The kernel releases the lock when the process ends. */
+/** The beginnings of the names of all files and folders that the service creates in a data folder. */
+const ownNames = ['admin.sock', firstKeyName, 'id', 'lock', 'machines', 'mayfly.db', 'preview-authority'];
+
+/**
+ * Creates the folder if necessary, closes it to other users and locks it: one service per data folder. The kernel releases the lock when
+ * the process ends.
+ */
 export function holdDataFolder(path: string): DataFolder {
   try {
     makeFolder(path);
@@ -37,6 +45,7 @@ export function holdDataFolder(path: string): DataFolder {
       { cause },
     );
   }
+  closeToOthers(path);
   const lock = tryLock(join(path, 'lock'), 'exclusive');
   if (lock === undefined) {
     throw new StartError(
@@ -44,6 +53,33 @@ export function holdDataFolder(path: string): DataFolder {
     );
   }
   return { ...lock, databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path) };
+}
+
+/**
+ * Lets only the owner into the folder. Each QEMU runs under a uid of its own, but gets its files by mounts that root made. A folder that holds
+ * other things is refused instead of changed: it may be /tmp or /srv.
+ */
+function closeToOthers(path: string): void {
+  if ((statSync(path).mode & 0o077) === 0) return;
+  const foreign = readdirSync(path).filter((name) => name !== 'lost+found' && !isOwn(name));
+  if (foreign.length > 0) {
+    throw new StartError(
+      `The data folder ${path} is open to other users and holds files that are not Mayfly's (${foreign.slice(0, 3).join(', ')}). Set MAYFLY_DATA_DIR to a folder of its own, or close this one: chmod 700 ${path}`,
+    );
+  }
+  chmodSync(path, 0o700);
+}
+
+function isOwn(name: string): boolean {
+  return ownNames.some((own) => name === own || name.startsWith(`${own}.`) || name.startsWith(`${own}-`));
+}
+
+/** Writes the first API key to a file that only the owner of the data folder can read, and returns its path. */
+export function writeFirstKey(path: string, apiKey: string): string {
+  const file = join(path, firstKeyName);
+  rmSync(file, { force: true });
+  writeFileSync(file, `${apiKey}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  return file;
 }
 
 /** Whether a service is using the folder. Creates nothing. */
@@ -57,9 +93,7 @@ export function isDataFolderInUse(path: string): boolean {
 export function removeDataFolder(path: string): void {
   using _held = holdDataFolder(path);
   for (const name of readdirSync(path)) {
-    if (ownNames.some((own) => name === own || name.startsWith(`${own}.`) || name.startsWith(`${own}-`))) {
-      rmSync(join(path, name), { recursive: true });
-    }
+    if (isOwn(name)) rmSync(join(path, name), { recursive: true });
   }
   if (readdirSync(path).length === 0) rmdirSync(path);
 }
@@ -74,9 +108,15 @@ function readOrCreateId(path: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Like mkdir -p. Node's own recursive mkdir never returns below a folder that accepts no entries, such as /proc. */
+/** Like mkdir -p, but nobody else may enter the folder itself. Node's own recursive mkdir never returns below a folder that accepts no entries, such as /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
-  makeFolder(dirname(path));
+  makeParent(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+}
+
+function makeParent(path: string): void {
+  if (existsSync(path)) return;
+  makeParent(dirname(path));
   mkdirSync(path);
 }

@@ -1,17 +1,29 @@
 import type { FirstAccount } from './bootstrap-account.ts';
 
 /** What the greeting says about previews. */
-export interface PreviewAddress {
+interface PreviewAddress {
   /** With `*` for the token, e.g. `https://*.localhost:8443/`. */
   readonly url: string;
   /** The root certificate that clients must trust; undefined with the operator's certificate. */
   readonly rootFile: string | undefined;
 }
 
+/** The first API key: on a terminal the key itself, otherwise the file that holds it, so that it ends up in no log. */
+export type ShownKey = { readonly apiKey: string } | { readonly file: string };
+
+export interface GreetingFacts {
+  /** Of the API, without a trailing slash. */
+  readonly url: string;
+  /** Only on the very first start. */
+  readonly firstAccount?: Pick<FirstAccount, 'email'> | undefined;
+  /** Only if the first start generated a key. */
+  readonly firstKey?: ShownKey | undefined;
+  readonly previews?: PreviewAddress | undefined;
+}
+
 /** The text that the operator reads when the service is ready: its URLs, the first API key, and commands to paste. */
-export function greeting(url: string, firstAccount: FirstAccount | undefined, previews?: PreviewAddress): string {
-  const key = firstAccount?.generatedKey;
-  const authorization = `-H "Authorization: Bearer ${key ?? '$MAYFLY_API_KEY'}"`;
+export function greeting({ url, firstAccount, firstKey, previews }: GreetingFacts): string {
+  const authorization = `-H "Authorization: Bearer ${bearerOf(firstKey)}"`;
   const lines = [
     '',
     'Mayfly is ready.',
@@ -22,7 +34,7 @@ export function greeting(url: string, firstAccount: FirstAccount | undefined, pr
   ];
   if (previews !== undefined) lines.push(`  Previews ${previews.url}`);
   if (firstAccount !== undefined) lines.push(`  Account  ${firstAccount.email}`);
-  if (key !== undefined) lines.push(`  API key  ${key}   (shown only this once, save it now)`);
+  if (firstKey !== undefined) lines.push(`  API key  ${keyLine(firstKey)}`);
   lines.push(
     '',
     'Create a sandbox and run a command in it:',
@@ -37,6 +49,17 @@ export function greeting(url: string, firstAccount: FirstAccount | undefined, pr
     '',
   );
   return lines.join('\n');
+}
+
+function bearerOf(key: ShownKey | undefined): string {
+  if (key === undefined) return '$MAYFLY_API_KEY';
+  return 'file' in key ? `$(cat ${key.file})` : key.apiKey;
+}
+
+function keyLine(key: ShownKey): string {
+  return 'file' in key
+    ? `in ${key.file}   (only root can read it; save the key, then delete the file)`
+    : `${key.apiKey}   (shown only this once, save it now)`;
 }
 
 function howToTrust({ url, rootFile }: PreviewAddress): readonly string[] {

@@ -2,6 +2,6 @@
 export { type Config, defaultCacheDir, readConfig } from './config.ts';
 export { isDataFolderInUse, removeDataFolder } from './data-folder.ts';
 export { openLog } from './log.ts';
-export { destroySandboxes, type PreparedMachines, runService } from './main.ts';
+export { destroySandboxes, oldGuestDays, type PreparedMachines, runService } from './main.ts';
 export { type Service, startService } from './service.ts';
 export { describeHostProblems, StartError } from './start-error.ts';

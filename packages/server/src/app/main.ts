@@ -1,9 +1,11 @@
+import type { Log } from '../core/ports/runtime.ts';
 import { createGuestConnector } from '../guest/connector.ts';
 import { QemuDriver, type QemuDriverOptions } from '../machines/qemu/driver.ts';
 import { NewerMachineRecord } from '../machines/qemu/machine-folder.ts';
 import { checkNetworkSupport } from '../machines/qemu/network/check-support.ts';
 import { type Config, readConfig } from './config.ts';
-import { greeting } from './greeting.ts';
+import { writeFirstKey } from './data-folder.ts';
+import { greeting, type ShownKey } from './greeting.ts';
 import { openLog } from './log.ts';
 import { machineLimits } from './machine-limits.ts';
 import { protectFromOutOfMemory } from './oom-protection.ts';
@@ -11,7 +13,13 @@ import { type Service, type ServiceOptions, startService } from './service.ts';
 import { describeHostProblems, StartError } from './start-error.ts';
 
 /** What set-up built: everything that is needed to run machines. */
-export type PreparedMachines = Pick<QemuDriverOptions, 'engine' | 'templates' | 'tools'>;
+export type PreparedMachines = Pick<QemuDriverOptions, 'engine' | 'templates' | 'tools'> & {
+  /** When the guest's kernel and image were built, the older of the two. */
+  readonly guestBuiltAtMs?: number;
+};
+
+/** A guest image that is older lacks security updates. Set-up warns from the same age on. */
+export const oldGuestDays = 30;
 
 /** Exit code when a second signal ends the service at once. */
 const forcedStopCode = 130;
@@ -24,6 +32,7 @@ export async function runService(machines: PreparedMachines): Promise<number> {
   const stopRequested = watchStopSignals();
   ignoreClosedTerminal();
   let service: Service;
+  let firstKey: ShownKey | undefined;
   try {
     const config = readConfig();
     const problems = await checkNetworkSupport();
@@ -31,10 +40,12 @@ export async function runService(machines: PreparedMachines): Promise<number> {
     const options = serviceOptions(config, machines);
     protectFromOutOfMemory(options.log);
     service = await startService(options);
+    watchGuestAge(machines.guestBuiltAtMs, options.log);
+    firstKey = shownKey(service.firstAccount?.generatedKey, config, process.stdout.isTTY);
   } catch (error) {
     return reportFailedStart(error);
   }
-  process.stdout.write(greeting(service.url, service.firstAccount, service.previews));
+  process.stdout.write(greeting({ ...service, firstKey }));
   await stopRequested;
   process.stdout.write('Stopping. Requests in flight may finish. Press Ctrl-C again to exit at once.\n');
   try {
@@ -49,12 +60,39 @@ export async function runService(machines: PreparedMachines): Promise<number> {
   return 0;
 }
 
+const dayMs = 86_400_000;
+
+/** Reminds the operator of a service that runs for months, in the log, once a day. Set-up says the same at the start. */
+function watchGuestAge(guestBuiltAtMs: number | undefined, log: Log): void {
+  if (guestBuiltAtMs === undefined) return;
+  const check = (): void => {
+    const ageDays = Math.floor((Date.now() - guestBuiltAtMs) / dayMs);
+    if (ageDays > oldGuestDays) log.warn({ age_days: ageDays, remedy: 'npm run update-guest' }, 'guest_image_outdated');
+  };
+  check();
+  setInterval(check, dayMs).unref();
+}
+
+/** Where the operator finds the first key. Output that is no terminal is often a journal or a log that others read. */
+export function shownKey(
+  apiKey: string | undefined,
+  { dataDir }: Pick<Config, 'dataDir'>,
+  isTerminal: boolean,
+): ShownKey | undefined {
+  if (apiKey === undefined) return undefined;
+  return isTerminal ? { apiKey } : { file: writeFirstKey(dataDir, apiKey) };
+}
+
 /** Destroys every sandbox that a stopped service left running and returns the exit code. Refuses while a service uses the data folder. */
 export async function destroySandboxes(machines: PreparedMachines): Promise<number> {
   try {
-    const config: Config = { ...readConfig(), host: '127.0.0.1', port: 0, previewPort: 0, tlsFiles: undefined };
+    const nowhere = { host: '127.0.0.1', port: 0, previewHost: '127.0.0.1', previewPort: 0 };
+    const config: Config = { ...readConfig(), ...nowhere, apiTls: false, tlsFiles: undefined };
     const service = await startService(serviceOptions({ ...config, pool: {} }, machines));
     const running = await service.core.store.sandboxes.withStatus(['running']);
+    const actor = { kind: 'operator', name: 'npm run destroy' } as const;
+    const event = { actor, accountId: null, action: 'sandboxes.destroy', target: 'all', requestId: null };
+    service.core.audit.note(event, { status: 200, errorType: null });
     await service.stop('destroy');
     process.stdout.write(`Destroyed ${running.length} running ${running.length === 1 ? 'sandbox' : 'sandboxes'}.\n`);
     return 0;

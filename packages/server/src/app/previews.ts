@@ -18,11 +18,13 @@ export interface Previews extends AsyncDisposable {
   /** The local authority's root certificate (PEM): its file and content; undefined with the operator's certificate. */
   readonly rootFile: string | undefined;
   readonly root: string | undefined;
+  /** The certificates that previews are served with; with the operator's certificate the API can use them too. */
+  readonly certificates: Certificates;
 }
 
 type Settings = Pick<
   Config,
-  'dataDir' | 'host' | 'previewDomain' | 'previewPort' | 'previewPublicPort' | 'tlsFiles' | 'trustProxy'
+  'dataDir' | 'previewHost' | 'previewDomain' | 'previewPort' | 'previewPublicPort' | 'tlsFiles' | 'trustProxy'
 >;
 
 /** Starts the preview gateway. Throws a StartError that says what to do. */
@@ -32,12 +34,12 @@ export async function startPreviews(
   log: Log,
   limits?: Partial<GatewayLimits>,
 ): Promise<Previews> {
-  const { host, previewDomain: domain, previewPort: port, trustProxy } = config;
+  const { previewHost: host, previewDomain: domain, previewPort: port, trustProxy } = config;
   await using acquired = new AsyncDisposableStack();
   const certificates = acquired.use(await openConfigured(config, log));
   const gateway = acquired.use(
     await startGateway({ core, domain, host, port, trustProxy, certificates, limits }).catch((cause: unknown) => {
-      throw new StartError(explainListen(cause, host, port, 'MAYFLY_PREVIEW_PORT'), { cause });
+      throw new StartError(explainListen(cause, host, port, 'MAYFLY_PREVIEW'), { cause });
     }),
   );
   const { rootFile } = certificates;
@@ -49,6 +51,7 @@ export async function startPreviews(
     url: previewUrl(domain, publicPort, '*'),
     rootFile,
     root,
+    certificates,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }

@@ -10,7 +10,7 @@ import { readConfig } from './config.ts';
 import { type Service, startService } from './service.ts';
 
 const log: Logger = pino({ level: 'silent' });
-const key = 'chosen-by-operator';
+const key = 'chosen-by-operator-0123456789abcdef';
 const headers = { authorization: `Bearer ${key}` };
 let folder: string;
 let driver: StubDriver;

@@ -49,7 +49,7 @@ test('the first start creates an account with a working key; later starts keep i
 });
 
 test('a sandbox outlives the service: the next start adopts it, a stop with destroy ends it', async () => {
-  const key = 'chosen-by-operator';
+  const key = 'chosen-by-operator-0123456789abcdef';
   const headers = bearer(key);
   const first = await start({ MAYFLY_BOOTSTRAP_API_KEY: key });
   const { id } = await asJson(await fetch(`${first.url}/v1/sandboxes`, { method: 'POST', headers }));
@@ -77,15 +77,15 @@ test('a machine without a record is destroyed at the next start', async () => {
 });
 
 test('a key set by the operator works and is not shown', async () => {
-  const service = await start({ MAYFLY_BOOTSTRAP_API_KEY: 'chosen-by-operator' });
+  const service = await start({ MAYFLY_BOOTSTRAP_API_KEY: 'chosen-by-operator-0123456789abcdef' });
   expect(service.firstAccount?.generatedKey).toBeUndefined();
-  const answer = await fetch(`${service.url}/v1/sandboxes`, { headers: bearer('chosen-by-operator') });
+  const answer = await fetch(`${service.url}/v1/sandboxes`, { headers: bearer('chosen-by-operator-0123456789abcdef') });
   expect(answer.status).toBe(200);
   await service.stop();
 });
 
 test('what a crash left unfinished is failed at the next start, and its idempotency key is free again', async () => {
-  const key = 'chosen-by-operator';
+  const key = 'chosen-by-operator-0123456789abcdef';
   const headers = { ...bearer(key), 'idempotency-key': 'k' };
   await (await start({ MAYFLY_BOOTSTRAP_API_KEY: key })).stop();
   const store = await openSqliteStore(join(folder, 'mayfly.db'));

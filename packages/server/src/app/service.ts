@@ -17,6 +17,7 @@ import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import type { Readiness } from '../http/http-app.ts';
 import type { ReadingLimits } from '../http/slow-readers.ts';
 import { createPrometheusMetrics } from '../metrics/prometheus.ts';
+import { openApiTls, refreshApiTls } from './api-tls.ts';
 import { assembleCore } from './assemble-core.ts';
 import { openBallast } from './ballast.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
@@ -81,6 +82,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const core = assembleCore({ config, ...adapters, deadlines, budgets, isAccepting });
   await adoptMachines(core, driver);
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyAllSandboxes(core) : detachAllSandboxes(core)));
+  acquired.use(core.audit);
   acquired.use(core.teardowns);
   acquired.use(core.pool);
   acquired.use(repeat('heartbeat', reconcilePeriodMs, () => store.owner.noteAlive(core.clock.nowMs()), log));
@@ -94,7 +96,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
   const previews = acquired.use(await startPreviews(core, config, log, options.gatewayLimits));
   const { readingLimits } = options;
-  const app = buildApi({ config, core, metrics, previews, log, readiness: () => readiness, readingLimits });
+  const tls = await openApiTls(config, previews.certificates, log);
+  const app = buildApi({ config, core, metrics, previews, tls, log, readiness: () => readiness, readingLimits });
+  if (tls !== undefined) acquired.use(refreshApiTls(app, previews.certificates, log));
   acquired.defer(() => closeHttp(app, drainMs));
   const url = await listen(app, config);
   readiness = 'ready';

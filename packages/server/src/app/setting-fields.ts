@@ -26,7 +26,10 @@ export const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be 
 
 export const email = z.string().regex(/^[^\s@]+@[^\s@]+$/, { error: 'must be an e-mail address' });
 
-export const apiKey = z.string().regex(/^[\x21-\x7e]{8,256}$/, { error: 'must be 8 to 256 visible ASCII characters' });
+/** Long enough that nobody guesses it. */
+export const apiKey = z.string().regex(/^[\x21-\x7e]{32,256}$/, {
+  error: 'must be 32 to 256 visible ASCII characters, e.g. from: openssl rand -hex 32',
+});
 
 export const domain = z
   .string()
@@ -62,9 +65,15 @@ export const trustProxy = z
     error: 'must be true, false, or a comma-separated list of addresses and ranges',
   });
 
+/** Whether only this machine can reach a server that listens on this address or name. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
 function isAddressOrRange(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  return isIP(address) > 0 && rest.length === 0 && (bits === undefined || /^\d{1,3}$/.test(bits));
+  const [address = '', bits = '0', ...rest] = text.split('/');
+  const maxBits = isIP(address) === 6 ? 128 : 32;
+  return isIP(address) > 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits;
 }
 
 const maxRanges = 1_000;

@@ -1,5 +1,6 @@
 import type { Limits, SizeName } from '@mayfly/contract';
 import type { Capacity, HeadroomRules } from './admission/capacity.ts';
+import type { AuditTrail } from './audit/audit-trail.ts';
 import type { Budgets } from './budgets/budgets.ts';
 import type { Launcher } from './machines/launcher.ts';
 import type { MachineRegistry } from './machines/registry.ts';
@@ -59,6 +60,7 @@ interface CoreState {
   readonly budgets: Budgets;
   /** Turns of requests and of writes to the database, by account. */
   readonly turns: { readonly requests: FairTurns; readonly writes: FairTurns };
+  readonly audit: AuditTrail;
   readonly background: BackgroundTasks;
 }
 

@@ -2,6 +2,7 @@ import type { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Core } from '../core/context.ts';
 import type { PreviewTarget } from '../core/previews/preview-traffic.ts';
+import type { TrustsProxy } from '../core/windows/source-address.ts';
 
 /** Opens a connection to a server in a sandbox. */
 export type Connect = (target: PreviewTarget, signal: AbortSignal) => Promise<Duplex>;
@@ -11,8 +12,8 @@ export interface GatewayContext {
   readonly core: Pick<Core, 'store' | 'machines' | 'previewTraffic' | 'metrics' | 'log'>;
   /** The parent domain: a preview's host name is one label below it. */
   readonly domain: string;
-  /** Whether the X-Forwarded-For header of this peer is trusted. */
-  readonly isTrustedProxy: (address: string) => boolean;
+  /** Whose X-Forwarded-For is trusted. */
+  readonly trustsProxy: TrustsProxy;
   readonly limits: GatewayLimits;
   readonly connect: Connect;
   /** Reuses connections into sandboxes. */

@@ -5,6 +5,8 @@ import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PreviewService } from '../../test/app/preview-service.ts';
 import { pageOf, untilEnd, Visitor } from '../../test/gateway/visitor.ts';
+import { setSuspended } from '../core/accounts/manage-accounts.ts';
+import { suspendAccount } from '../core/operators/operator-sandboxes.ts';
 import { maxOpenPerSandbox } from '../core/previews/visits.ts';
 
 let service: PreviewService;
@@ -97,6 +99,7 @@ describe('the end of a preview', () => {
       (sandboxId: string, port: number) => service.call('DELETE', `/sandboxes/${sandboxId}/ports/${port}`),
     ],
     ['deleting the sandbox', (sandboxId: string) => service.call('DELETE', `/sandboxes/${sandboxId}`)],
+    ['suspending the account', () => suspendAccount(service.core, 'admin@localhost')],
   ])('%s disconnects everything at once', async (_how, end) => {
     const { url, sandboxId, port, open } = await openEverything();
     const closed = open.map((thing) => new Promise((resolve) => thing.once('close', resolve).once('error', () => {})));
@@ -105,6 +108,15 @@ describe('the end of a preview', () => {
     await Promise.all(closed);
     expect((await visitor.get(url)).status).toBe(404);
     expect(service.core.previewTraffic.countOf(sandboxId)).toBe(0);
+    await setSuspended(service.core, 'admin@localhost', false);
+  });
+
+  test('a resumed account has its previews back', async () => {
+    const { url } = await service.serve((_request, response) => response.end('ok'));
+    await suspendAccount(service.core, 'admin@localhost');
+    expect((await visitor.get(url)).status).toBe(404);
+    await setSuspended(service.core, 'admin@localhost', false);
+    expect((await visitor.get(url)).text).toBe('ok');
   });
 
   test('closes idle connections, and a new preview has a new URL', async () => {

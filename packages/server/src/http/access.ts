@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authenticate, keyHashIn } from '../core/accounts/authenticate.ts';
+import { findKeyOwner, keyHashIn, requireUsable } from '../core/accounts/authenticate.ts';
 import type { Core } from '../core/context.ts';
 import { ApiError } from '../core/errors/api-error.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
@@ -16,7 +16,11 @@ export function requestAdmission(core: Core): AdmitRequest {
   const keyHashOf = connectionKeyHashes();
   return async (request, isCreate) => {
     requireHost(request.raw);
-    const account = await authenticate(core, keyHashOf(request));
+    const owner = await findKeyOwner(core, keyHashOf(request));
+    const { account } = owner;
+    request.logged.account_id = account.id;
+    request.logged.key_id = owner.keyId;
+    requireUsable(owner);
     request.account = account;
     await core.turns.requests.next(account.id);
     countAccount(core, account, request, isCreate);
@@ -70,7 +74,7 @@ export function windowHeaders({ limit, remaining, resetSeconds }: WindowState): 
 
 /** Counts a request in its source address's window, which the response shows unless an account's window replaces it. */
 export function countSource(core: Core, request: FastifyRequest): void {
-  const counted = core.windows.countSource(request.ip);
+  const counted = core.windows.countSource(request.source);
   request.counted = counted;
   if (counted.exceeded) throw sourceLimitExceeded(core, counted);
 }

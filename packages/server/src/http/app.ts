@@ -1,11 +1,13 @@
+import type { ServerOptions } from 'node:http';
+import { callbackify } from 'node:util';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type AdmitRequest, addAccessControl, pathNotFound, requestAdmission } from './access.ts';
 import { addJsonBodyParser } from './bodies/json-body.ts';
 import { addValidation } from './contract-routes.ts';
 import { answerClientError, answerRefusedUrl, maxHeaderBytes, sendError } from './error-responses.ts';
-import { addHooks, requestIdOf } from './hooks.ts';
-import type { HttpApp, HttpDeps } from './http-app.ts';
+import { addHooks, prepareRequest, requestIdOf, sourceReader } from './hooks.ts';
+import type { ApiTls, HttpApp, HttpDeps } from './http-app.ts';
 import { accountRoutes } from './routes/account.ts';
 import { executionRoutes } from './routes/executions.ts';
 import { fileRoutes } from './routes/files.ts';
@@ -22,6 +24,7 @@ const maxConnections = 8192;
 export function buildHttp(deps: HttpDeps): HttpApp {
   const { core } = deps;
   const admit = requestAdmission(core);
+  const sourceOf = sourceReader(deps.trustProxy);
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -30,23 +33,25 @@ export function buildHttp(deps: HttpDeps): HttpApp {
     requestIdHeader: false,
     genReqId: requestIdOf,
     bodyLimit: core.limits.bodyBytes,
-    trustProxy: deps.trustProxy,
     // Neither the body nor the response has a fixed time limit: `watchBody` cuts off stalled bodies, and commands run for minutes.
     requestTimeout: 0,
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
-    http: {
+    ...transport(deps.tls, {
       headersTimeout: 30_000,
       maxHeaderSize: maxHeaderBytes,
       // Checked by `requireHost`: Node's own response has no body.
       requireHostHeader: false,
-    },
+    }),
     // During shutdown, requests on open connections are served; core refuses new sandboxes.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     // An id of any length is looked up and not found, instead of being refused by the router.
     routerOptions: { maxParamLength: maxHeaderBytes },
-    frameworkErrors: (error, request, reply) => void answerRefusedUrl(core, admit, error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      prepareRequest(request, sourceOf);
+      void answerRefusedUrl(core, admit, error, request, reply);
+    },
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket),
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = maxConnections;
@@ -60,13 +65,28 @@ export function buildHttp(deps: HttpDeps): HttpApp {
     throw pathNotFound();
   });
 
-  addHooks(app, deps);
+  addHooks(app, deps, sourceOf);
   addJsonBodyParser(app, core.limits.bodyBytes);
   addValidation(app);
   operationalRoutes(app, deps);
   referenceRoutes(app, deps);
   app.register(async (v1: HttpApp) => addVersionOne(v1, deps, admit), { prefix: '/v1' });
   return app;
+}
+
+/** Serves HTTP, or HTTPS with the certificate. Fastify types the two servers differently; the API uses what they have in common. */
+function transport(tls: ApiTls | undefined, http: ServerOptions): { readonly http: ServerOptions } {
+  if (tls === undefined) return { http };
+  const { cert, key } = tls;
+  const https = {
+    ...http,
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: 10_000,
+    SNICallback: callbackify((servername: string) => tls.contextFor(servername)),
+  };
+  return { https } as unknown as { readonly http: ServerOptions };
 }
 
 function addVersionOne(v1: HttpApp, deps: HttpDeps, admit: AdmitRequest): void {

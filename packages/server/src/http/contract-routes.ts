@@ -12,6 +12,7 @@ type Part<Op, Name extends string> = Op extends { readonly [Key in Name]: infer 
 interface ContractRoute<Op extends Operation> {
   readonly method: Op['method'];
   readonly url: string;
+  readonly config: { readonly operation: string };
   readonly schema: {
     readonly params: Part<Op, 'params'>;
     readonly querystring: Part<Op, 'query'>;
@@ -23,10 +24,15 @@ interface ContractRoute<Op extends Operation> {
 
 /** An operation of the contract as a Fastify route: method, path and schemas. Only the handler is missing. */
 export function routeOf<Op extends Operation>(operation: Op): ContractRoute<Op> {
-  const { method, path, params, query, headers, body, responses } = operation;
+  const { id, method, path, params, query, headers, body, responses } = operation;
   const parts = Object.entries({ params, querystring: query, headers, body, response: responses });
   const schema: unknown = Object.fromEntries(parts.filter(([, part]) => part !== undefined));
-  return { method, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), schema: schema as ContractRoute<Op>['schema'] };
+  return {
+    method,
+    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { operation: id },
+    schema: schema as ContractRoute<Op>['schema'],
+  };
 }
 
 /** Validates requests against the contract's schemas. Responses are typed by their schemas and serialised as they are. */

@@ -2,24 +2,29 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { requestIdPattern } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Core } from '../core/context.ts';
+import { forwardingChain, trustedProxies } from '../core/windows/source-address.ts';
 import { windowHeaders } from './access.ts';
 import { defaultBodyPace, watchBody } from './bodies/slow-body.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 
 /** Adds what applies to every request. One hook per lifecycle event, because each hook costs time on every request. */
-export function addHooks(app: HttpApp, { core, log, readiness, bodyPace = defaultBodyPace }: HttpDeps): void {
+export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): void {
+  const { core, log, readiness, bodyPace = defaultBodyPace } = deps;
+  app.decorateRequest('source', '');
   app.decorateRequest('account');
   app.decorateRequest('logged');
   app.decorateRequest('counted');
 
   app.addHook('onRequest', (request, reply, done) => {
-    request.logged = {};
+    prepareRequest(request, sourceOf);
     dropContentType(request.raw);
     watchBody(app.server, request, reply, bodyPace);
     done();
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
+    noteInAuditTrail(core, request, reply);
     reply.header('x-request-id', request.id);
     if (request.counted !== undefined) reply.headers(windowHeaders(request.counted.current()));
     keepConnectionAfterRefusal(reply);
@@ -34,6 +39,43 @@ export function addHooks(app: HttpApp, { core, log, readiness, bodyPace = defaul
     if (isRequestLogOn(log.level)) logRequest(request, reply, url);
     done();
   });
+}
+
+/**
+ * Records a call that may have changed something. Calls that access control refused are in the request log only: recording them would let
+ * strangers fill the database.
+ */
+function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: FastifyReply): void {
+  const { account } = request;
+  if (request.method === 'GET' || account === undefined) return;
+  const { key_id: keyId, error_type: errorType, sandbox_id: sandboxId } = request.logged;
+  const { operation } = request.routeOptions.config;
+  if (keyId === undefined || operation === undefined || errorType === 'rate_limit_exceeded') return;
+  audit.note(
+    {
+      actor: { kind: 'api_key', keyId, sourceAddress: request.source },
+      accountId: account.id,
+      action: operation,
+      target: sandboxId ?? null,
+      requestId: request.id,
+    },
+    { status: reply.statusCode, errorType: errorType ?? null },
+  );
+}
+
+type SourceReader = (request: Pick<FastifyRequest, 'socket' | 'headers'>) => string;
+
+/** Sets the fields of a request that everything else relies on. */
+export function prepareRequest(request: FastifyRequest, sourceOf: SourceReader): void {
+  request.logged = {};
+  request.source = sourceOf(request);
+}
+
+/** Reads the source address of requests. Fastify's own `request.ip` may be any text that a client wrote. */
+export function sourceReader(trustProxy: boolean | string): SourceReader {
+  const trusts = trustedProxies(trustProxy);
+  return ({ socket, headers }) =>
+    forwardingChain(socket.remoteAddress ?? '', headers['x-forwarded-for'], trusts).at(-1) ?? '';
 }
 
 /** Every body is parsed as JSON, but Fastify refuses a Content-Type that it does not know. */
@@ -71,7 +113,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, route: string 
       route: route ?? null,
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-      account_id: request.account?.id,
+      source: request.source,
       ...request.logged,
     },
     'request_answered',

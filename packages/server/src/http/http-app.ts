@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { SecureContext } from 'node:tls';
 import type { Operations } from '@mayfly/contract';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
@@ -20,14 +21,26 @@ interface MetricsPage {
   text(): Promise<string>;
 }
 
+/** The certificate of the API. */
+export interface ApiTls {
+  /** PEM, with its chain; for clients that send no server name. */
+  readonly cert: string;
+  /** PEM. Secret. */
+  readonly key: string;
+  /** The current certificate for a server name. */
+  contextFor(servername: string | undefined): Promise<SecureContext>;
+}
+
 /** What the HTTP layer needs from the rest of the service. */
 export interface HttpDeps {
   readonly core: Core;
   readonly log: FastifyBaseLogger;
   /** The API operations, with the configured limits in their schemas. */
   readonly operations: Operations;
-  /** Which proxies may set X-Forwarded-For: none (false), all (true), or a comma-separated list of addresses. */
+  /** Whose X-Forwarded-For is trusted, see `trustedProxies`. */
   readonly trustProxy: boolean | string;
+  /** Plain HTTP when absent. */
+  readonly tls?: ApiTls | undefined;
   readonly metricsPage: MetricsPage;
   /** Whether clients on other hosts may read the metrics. */
   readonly metricsPublic: boolean;
@@ -45,12 +58,19 @@ export interface HttpDeps {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The id of the operation in the contract; undefined for routes outside of it. */
+    operation?: string;
+  }
+
   interface FastifyRequest {
     /** Set by authentication; read it with `accountOf`. */
     account: AccountRecord | undefined;
     /** Fields added to the request's log line. */
-    logged: { sandbox_id?: string; execution_id?: string; error_type?: string };
+    logged: { account_id?: string; key_id?: string; sandbox_id?: string; execution_id?: string; error_type?: string };
     /** How the request was counted; the RateLimit headers of the response describe this window as it is when they are sent. */
     counted: CountedRequest | undefined;
+    /** The source of the request; behind trusted proxies, not their address. Always a valid address. */
+    source: string;
   }
 }

@@ -94,6 +94,24 @@ export interface PreviewsTable {
   created_at_ms: number;
 }
 
+/** Append-only until retention removes old rows; only the result of an operator's command is added later. */
+export interface AuditEventsTable {
+  id: string;
+  at_ms: number;
+  /** Of an API call; null for an operator. */
+  key_id: string | null;
+  source_address: string | null;
+  /** The name of the operator; null for an API call. */
+  operator: string | null;
+  account_id: string | null;
+  action: string;
+  target: string | null;
+  request_id: string | null;
+  /** Null until the result is known. */
+  status: number | null;
+  error_type: string | null;
+}
+
 /** The service that the database belongs to. One row. */
 interface ServiceOwnerTable {
   one: number;
@@ -110,6 +128,7 @@ export interface Schema {
   executions: ExecutionsTable;
   ledger_entries: LedgerEntriesTable;
   previews: PreviewsTable;
+  audit_events: AuditEventsTable;
   service_owner: ServiceOwnerTable;
 }
 

@@ -16,7 +16,7 @@ export class PreviewService implements AsyncDisposable {
   readonly driver = new TunnelDriver();
   /** All log lines. */
   readonly logged: string[] = [];
-  readonly #key = 'mf_test_key_of_previews';
+  readonly #key = 'mf_test_key_of_the_preview_service';
   readonly #servers: Server[] = [];
   readonly #folder: string;
   #service!: Awaited<ReturnType<typeof startService>>;

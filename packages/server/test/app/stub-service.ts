@@ -46,22 +46,25 @@ export interface Answer {
 export async function stubService(
   deadlines?: Partial<Deadlines>,
   settings: NodeJS.ProcessEnv = {},
-  {
-    log = pino({ level: 'silent' }),
-    bodyPace,
-    reading: readingLimits,
-    budgets,
-  }: {
+  options: {
     readonly log?: FastifyBaseLogger;
     readonly bodyPace?: BodyPace;
     readonly reading?: Partial<ReadingLimits>;
     readonly budgets?: Partial<BudgetSettings>;
   } = {},
 ) {
+  const { bodyPace, reading: readingLimits, budgets } = options;
   const store = await openSqliteStore(':memory:');
   const driver = new StubDriver();
   const connector = new StubConnector();
   const clock = new StubClock();
+  const logged: Record<string, unknown>[] = [];
+  const log =
+    options.log ??
+    pino(
+      { level: settings.MAYFLY_LOG_LEVEL ?? 'silent', messageKey: 'event' },
+      { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+    );
   const metrics = createPrometheusMetrics();
   const config = readConfig({
     MAYFLY_DATA_DIR: tmpdir(),
@@ -118,6 +121,8 @@ export async function stubService(
     key,
     store,
     call,
+    /** The log lines, oldest first; none unless the settings turn the log on. */
+    logged,
     setReadiness: (next: Readiness) => {
       readiness = next;
     },

@@ -20,6 +20,7 @@ export function aroundStore(store: Store, around: Around): Store {
     executions: part('executions', store.executions),
     ledger: part('ledger', store.ledger),
     previews: part('previews', store.previews),
+    audit: part('audit', store.audit),
     retention: part('retention', store.retention),
     owner: part('owner', store.owner),
     close: () => store.close(),

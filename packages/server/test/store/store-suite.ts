@@ -3,6 +3,7 @@ import type { Store } from '../../src/core/ports/store/store.ts';
 import { account } from './fixtures.ts';
 import { describeAccounts } from './suite/accounts.ts';
 import { describeAdvances } from './suite/advances.ts';
+import { describeAudit } from './suite/audit.ts';
 import { describeBalanceProperty } from './suite/balance-property.ts';
 import { describeCharges } from './suite/charges.ts';
 import { describeCreates } from './suite/creates.ts';
@@ -44,6 +45,10 @@ export function describeStore(engine: string, open: () => Promise<Store>): void 
     describe('balances', () => {
       describeBalanceProperty(opened);
     });
+    describe('audit trail', () => {
+      describeAudit(opened);
+    });
+
     describe('previews', () => {
       describePreviews(opened);
     });

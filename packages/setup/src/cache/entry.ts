@@ -26,7 +26,7 @@ const waitDeadlineMs = 45 * 60_000;
 
 /** The folder of a finished entry, which is marked as used; undefined when it has to be built. */
 export async function findEntry(cacheDir: string, entry: CacheEntry): Promise<string | undefined> {
-  const path = join(cacheDir, entry.kind, entry.key);
+  const path = entryPath(cacheDir, entry);
   return (await markUsed(path)) ? path : undefined;
 }
 
@@ -56,7 +56,7 @@ export async function ensureEntry(entry: CacheEntry, work: EntryWork): Promise<s
   });
   const builtMeanwhile = await findEntry(cacheDir, entry);
   if (builtMeanwhile) return builtMeanwhile;
-  const path = join(cacheDir, entry.kind, entry.key);
+  const path = entryPath(cacheDir, entry);
   await withStagingFolder(cacheDir, entry, async (stagingDir) => {
     await work.build(stagingDir);
     await writeFile(manifestPath(stagingDir), `${JSON.stringify({ ...entry, madeAt: new Date() }, null, 2)}\n`);
@@ -86,6 +86,11 @@ export async function withStagingFolder<T>(
   } finally {
     await removeTree(stagingDir);
   }
+}
+
+/** The folder of an entry, which exists once it is finished. */
+export function entryPath(cacheDir: string, { kind, key }: CacheEntry): string {
+  return join(cacheDir, kind, key);
 }
 
 /** The lock that guards building and removing an entry. */
@@ -130,7 +135,7 @@ function stagingRoot(cacheDir: string): string {
 }
 
 /** Written last; its modification time is when the entry was last used. */
-function manifestPath(folder: string): string {
+export function manifestPath(folder: string): string {
   return join(folder, 'manifest.json');
 }
 

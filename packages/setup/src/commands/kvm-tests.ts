@@ -74,7 +74,7 @@ async function testHere({ short, files }: KvmTestOptions): Promise<number> {
 /** Sets up what an outer machine needs and runs the suites in one, unless KVM only lacked a QEMU. */
 async function testWithoutKvm(setup: PrepareOptions, options: KvmTestOptions): Promise<number> {
   // The outer machine has no Go compiler, so what it needs must be compiled by the one that it would choose.
-  const parts = await prepareParts(setup, await planBuild(process.arch, debianGoChoice(process.arch)));
+  const parts = await prepareParts(setup, await planBuild(process.arch, { go: debianGoChoice(process.arch) }));
   const engine = await detectEngine(parts.artifacts.qemuPreloadPath);
   if (engine.acceleration === 'kvm') return await testHere(options);
   setup.announcer.line(`${describeAcceleration(engine)}\n  The suites run in an emulated machine that has KVM.`);

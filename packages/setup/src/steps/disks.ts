@@ -22,11 +22,12 @@ export interface Disks {
   readonly qemuPreloadPath: string | undefined;
 }
 
-/** The cache entry of the root disks for the current image recipe. */
-export async function disksEntry(arch: string): Promise<CacheEntry> {
+/** The cache entry of the root disks for the current image recipe. `update` is the last update of the guest, empty before the first. */
+export async function disksEntry(arch: string, update: string): Promise<CacheEntry> {
   const image = await digestFolder(imageFolder, (path) => !path.includes('node_modules'));
   const icacheLine = arch === 'arm64' ? await digestFolder(icacheLineFolder) : '';
-  return { kind: 'disks', key: hashValues({ recipe, arch, image, icacheLine, sizes: JSON.stringify(sizes) }) };
+  const inputs = { recipe, arch, image, icacheLine, sizes: JSON.stringify(sizes), ...(update !== '' && { update }) };
+  return { kind: 'disks', key: hashValues(inputs) };
 }
 
 /** The root disks, built if they are not cached. */

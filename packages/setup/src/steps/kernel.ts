@@ -21,9 +21,10 @@ export interface Kernel {
   readonly version: string;
 }
 
-/** The cache entry of the kernel, which does not depend on the image. */
-export function kernelEntry(arch: string): CacheEntry {
-  return { kind: 'kernel', key: hashValues({ recipe, arch, modules: wantedModules.join() }) };
+/** The cache entry of the kernel, which does not depend on the image. `update` is the last update of the guest, empty before the first. */
+export function kernelEntry(arch: string, update: string): CacheEntry {
+  const inputs = { recipe, arch, modules: wantedModules.join(), ...(update !== '' && { update }) };
+  return { kind: 'kernel', key: hashValues(inputs) };
 }
 
 /** Debian's cloud kernel and the few modules a guest needs. */

@@ -1,6 +1,6 @@
 import type { Core } from '../context.ts';
-import { ApiError } from '../errors/api-error.ts';
-import type { AccountRecord } from '../ports/store/account-store.ts';
+import { ApiError, accountSuspended } from '../errors/api-error.ts';
+import type { KeyOwner } from '../ports/store/account-store.ts';
 import { hashApiKey } from './api-keys.ts';
 
 const bearer = /^bearer +(\S+) *$/i;
@@ -12,13 +12,15 @@ export function keyHashIn(authorization: string | undefined): string {
   throw new ApiError('unauthorized', 'Missing API key. Send the header "Authorization: Bearer <API_KEY>".');
 }
 
-/** The account that a key belongs to; 401 if the key is unknown or revoked, 403 if the account is suspended. */
-export async function authenticate(core: Pick<Core, 'store'>, keyHash: string): Promise<AccountRecord> {
+/** Whose key this is; 401 if it is unknown. The key may be revoked: see `requireUsable`. */
+export async function findKeyOwner(core: Pick<Core, 'store'>, keyHash: string): Promise<KeyOwner> {
   const owner = await core.store.accounts.findByKeyHash(keyHash);
   if (owner === undefined) throw new ApiError('invalid_api_key', 'Unknown API key.');
-  if (owner.revokedAtMs !== null) throw new ApiError('invalid_api_key', 'This API key has been revoked.');
-  if (owner.account.suspended) {
-    throw new ApiError('account_suspended', 'This account is suspended. Contact the operator.');
-  }
-  return owner.account;
+  return owner;
+}
+
+/** 401 if the key is revoked, 403 if the account is suspended. */
+export function requireUsable({ account, revokedAtMs }: KeyOwner): void {
+  if (revokedAtMs !== null) throw new ApiError('invalid_api_key', 'This API key has been revoked.');
+  if (account.suspended) throw accountSuspended();
 }

@@ -50,7 +50,7 @@ export async function createAccount(
   return { ...(await getAccount(core, email)), keyId: key.id, apiKey };
 }
 
-/** Suspends or resumes an account. All requests of a suspended account are refused; its sandboxes keep running. */
+/** Suspends or resumes an account. All requests of a suspended account and new visits of its previews are refused; its sandboxes keep running. */
 export async function setSuspended(
   core: AccountsContext,
   email: string,

@@ -3,7 +3,11 @@ import { admit } from './admit.ts';
 
 const rules = { concurrentSandboxes: 20, priceMicroUsdPerHour: 50_000, smallPriceMicroUsdPerHour: 50_000 };
 const minimum = 4_167;
-const facts = { settledMicroUsd: minimum, running: [], openSandboxes: 0 };
+const facts = { suspended: false, settledMicroUsd: minimum, running: [], openSandboxes: 0 };
+
+test('an account that was suspended after its request was authenticated', () => {
+  expect(admit({ ...facts, suspended: true, settledMicroUsd: 0 }, rules, 0)?.type).toBe('account_suspended');
+});
 
 describe('credit', () => {
   test('five minutes of a small sandbox are enough, one millionth of a dollar less is not', () => {
@@ -38,6 +42,6 @@ describe('quota', () => {
   });
 
   test('credit is checked before quota', () => {
-    expect(admit({ settledMicroUsd: 0, running: [], openSandboxes: 20 }, rules, 0)?.type).toBe('insufficient_credits');
+    expect(admit({ ...facts, settledMicroUsd: 0, openSandboxes: 20 }, rules, 0)?.type).toBe('insufficient_credits');
   });
 });

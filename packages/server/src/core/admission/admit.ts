@@ -1,4 +1,4 @@
-import { ApiError } from '../errors/api-error.ts';
+import { ApiError, accountSuspended } from '../errors/api-error.ts';
 import { costMicroUsd, liveBalanceMicroUsd } from '../money/balance.ts';
 import type { AdmissionFacts } from '../ports/store/sandbox-store.ts';
 
@@ -12,8 +12,9 @@ export interface AdmissionRules {
   readonly smallPriceMicroUsdPerHour: number;
 }
 
-/** Why a create is refused for the account, credit before quota; undefined if it is not. Pure. */
+/** Why a create is refused for the account: suspended, then credit, then quota; undefined if it is not. Pure. */
 export function admit(facts: AdmissionFacts, rules: AdmissionRules, nowMs: number): ApiError | undefined {
+  if (facts.suspended) return accountSuspended();
   const minimum = costMicroUsd(minimumRuntimeMs, rules.smallPriceMicroUsdPerHour);
   const balance = liveBalanceMicroUsd(facts, nowMs);
   if (rules.priceMicroUsdPerHour > 0 && (balance < minimum || balance <= 0)) {

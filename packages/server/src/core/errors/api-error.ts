@@ -18,6 +18,10 @@ export function notFound(what: string): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }
 
+export function accountSuspended(): ApiError {
+  return new ApiError('account_suspended', 'This account is suspended. Contact the operator.');
+}
+
 const maxLineLength = 300;
 
 /** The message of an error as one line, short enough to be stored or to be part of another message. */

@@ -5,6 +5,7 @@ import { BudgetExceeded } from '../budgets/shared-budget.ts';
 import type { Core } from '../context.ts';
 import { ApiError, oneLine } from '../errors/api-error.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
+import { publicReason } from '../machines/public-reason.ts';
 import { requireCredit } from '../money/balance.ts';
 import {
   type ExecuteResult,
@@ -124,7 +125,7 @@ function refusalOf(error: unknown): ApiError {
     // A semicolon separates the rules of a message, and this one quotes the request.
     return new ApiError('invalid_request', oneLine(error).replaceAll(';', ','), { cause: error });
   }
-  const reason = oneLine(error).replace(/\.$/, '');
+  const reason = publicReason(error, 'the connection to the machine failed');
   return new ApiError('execution_failed', `The command may or may not have run: ${reason}.`, { cause: error });
 }
 

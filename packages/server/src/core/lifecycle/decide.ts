@@ -5,7 +5,7 @@ import type { Charge, SandboxChange, SandboxRecord } from '../ports/store/sandbo
 export type LifecycleEvent =
   | { readonly kind: 'machine_ready'; readonly machineId: string }
   | { readonly kind: 'provisioning_failed'; readonly reason: string }
-  | { readonly kind: 'delete_requested' }
+  | { readonly kind: 'delete_requested'; readonly byOperator?: boolean }
   | { readonly kind: 'expiry_passed' }
   | { readonly kind: 'extend_requested'; readonly additionalMinutes: number; readonly maxTimeoutMinutes: number }
   | { readonly kind: 'service_stopping' }
@@ -78,7 +78,7 @@ function decideProvisioning(
     case 'service_restarted':
       return { status: 'failed', statusReason: 'provisioning_failed: the service was restarted', idempotencyKey: null };
     case 'delete_requested':
-      return { status: 'deleting', statusReason: 'deleted', idempotencyKey: null };
+      return { status: 'deleting', statusReason: deleteReason(event), idempotencyKey: null };
     case 'service_stopping':
       return { status: 'deleting', statusReason: 'service_stopped', idempotencyKey: null };
     case 'expiry_passed':
@@ -102,7 +102,7 @@ function decideRunning(
   });
   switch (event.kind) {
     case 'delete_requested':
-      return end({ status: 'deleting', statusReason: 'deleted' });
+      return end({ status: 'deleting', statusReason: deleteReason(event) });
     case 'service_stopping':
       return end({ status: 'deleting', statusReason: 'service_stopped' });
     case 'expiry_passed':
@@ -128,6 +128,10 @@ function decideRunning(
     case 'machine_gone':
       return undefined;
   }
+}
+
+function deleteReason({ byOperator = false }: Extract<LifecycleEvent, { kind: 'delete_requested' }>): string {
+  return byOperator ? 'deleted_by_operator' : 'deleted';
 }
 
 /** The cost from ready until the end, but not past the expiry: the sweep may be late. */

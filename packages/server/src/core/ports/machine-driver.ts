@@ -5,8 +5,10 @@ import type { SizeName } from '@mayfly/contract';
 export interface MachineExit {
   /** True if destroy() was called, false if the machine ended on its own. */
   readonly requested: boolean;
-  /** One line for people, e.g. "qemu was killed by SIGKILL" or "the guest powered itself off". */
+  /** One line for the sandbox's owner, e.g. "qemu was killed by SIGKILL" or "the guest powered itself off". Reveals nothing of the host. */
   readonly reason: string;
+  /** For the operator: what the machine's log said last. */
+  readonly detail?: string | undefined;
 }
 
 /** The two byte streams to the agent of one machine. Whoever opens a channel closes it. */

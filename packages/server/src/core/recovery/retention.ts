@@ -9,8 +9,10 @@ const batchPauseMs = 50;
 /** Removes records older than the retention period, in small batches. Returns how many were removed. */
 export async function removeOldRecords(core: Pick<Core, 'store' | 'clock'>, retentionDays: number): Promise<number> {
   const beforeMs = core.clock.nowMs() - retentionDays * dayMs;
-  const executions = await inBatches((rows) => core.store.retention.removeExecutions(beforeMs, rows));
-  return executions + (await inBatches((rows) => core.store.retention.removeSandboxes(beforeMs, rows)));
+  const { retention } = core.store;
+  const executions = await inBatches((rows) => retention.removeExecutions(beforeMs, rows));
+  const sandboxes = await inBatches((rows) => retention.removeSandboxes(beforeMs, rows));
+  return executions + sandboxes + (await inBatches((rows) => retention.removeAuditEvents(beforeMs, rows)));
 }
 
 async function inBatches(remove: (maxRows: number) => Promise<number>): Promise<number> {

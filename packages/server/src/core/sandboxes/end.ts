@@ -1,6 +1,7 @@
 import type { Core } from '../context.ts';
 import { notFound, oneLine } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
+import type { LifecycleEvent } from '../lifecycle/decide.ts';
 import type { Machine, MachineExit } from '../ports/machine-driver.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import { openStatuses, type SandboxRecord } from '../ports/store/sandbox-store.ts';
@@ -9,10 +10,21 @@ import { getSandbox } from './read.ts';
 
 /** Ends a sandbox. Returns it `deleted`, or `deleting` if the teardown takes longer than its deadline and continues. */
 export async function deleteSandbox(core: Core, account: AccountRecord, id: string): Promise<SandboxRecord> {
-  const found = await getSandbox(core, account, id);
-  const { sandbox, before, changed } = await advance(core, found, { kind: 'delete_requested' });
-  if (sandbox.status === 'deleted' && !changed) throw notFound('sandbox');
-  if (before === 'provisioning') core.createsInFlight.cancel(id);
+  const ended = await endSandbox(core, await getSandbox(core, account, id), { kind: 'delete_requested' });
+  if (ended === undefined) throw notFound('sandbox');
+  return ended;
+}
+
+/** Ends a sandbox because an operator asks for it; otherwise like `deleteSandbox`. One that was deleted before stays as it is. */
+export async function deleteSandboxAsOperator(core: Core, sandbox: SandboxRecord): Promise<SandboxRecord> {
+  return (await endSandbox(core, sandbox, { kind: 'delete_requested', byOperator: true })) ?? sandbox;
+}
+
+/** Undefined if the sandbox was deleted before. */
+async function endSandbox(core: Core, found: SandboxRecord, event: LifecycleEvent): Promise<SandboxRecord | undefined> {
+  const { sandbox, before, changed } = await advance(core, found, event);
+  if (sandbox.status === 'deleted' && !changed) return undefined;
+  if (before === 'provisioning') core.createsInFlight.cancel(found.id);
   if (before !== 'running') return sandbox;
   return await teardownByDeadline(core, sandbox);
 }
@@ -45,8 +57,9 @@ export function watchMachine(core: Core, sandbox: SandboxRecord, machine: Machin
 
 async function recordDeath(core: Core, sandbox: SandboxRecord, exit: MachineExit): Promise<void> {
   const reason = oneLine(exit.reason);
+  const detail = exit.detail === undefined ? undefined : oneLine(exit.detail);
   const { sandbox: failed } = await advance(core, sandbox, { kind: 'machine_died', reason });
-  core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, reason }, 'machine_died');
+  core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, reason, detail }, 'machine_died');
   await teardown(core, failed);
 }
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Core } from '../context.ts';
-import { ApiError, oneLine } from '../errors/api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
 import { expiryOf } from '../lifecycle/decide.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
+import { publicReason } from '../machines/public-reason.ts';
 import type { GuestIdentity } from '../ports/guest-agent.ts';
 import type { Machine } from '../ports/machine-driver.ts';
 import type { CreateResult } from '../ports/metrics.ts';
@@ -26,7 +27,9 @@ export async function provision(core: Core, sandbox: SandboxRecord, abort: Abort
     abort.signal.throwIfAborted();
     const ready = { kind: 'machine_ready', machineId: machine.id } as const;
     const { sandbox: running, changed } = await advance(core, sandbox, ready);
-    if (!changed) throw new Error(`the sandbox became ${running.status} while it was provisioning`);
+    if (!changed) {
+      throw new ApiError('provisioning_failed', `the sandbox became ${running.status} while it was provisioning`);
+    }
     watchMachine(core, running, machine);
     const ids = { sandbox_id: running.id, account_id: running.accountId, machine_id: machine.id };
     core.log.info({ ...ids, size: running.size, ...report('ready') }, 'sandbox_created');
@@ -34,8 +37,7 @@ export async function provision(core: Core, sandbox: SandboxRecord, abort: Abort
   } catch (error) {
     const { status } = await failProvisioning(core, sandbox, error);
     report(status === 'failed' ? 'failed' : 'called_off');
-    const reason = oneLine(error).replace(/\.$/, '');
-    const message = `The sandbox could not be provisioned: ${reason}. Try again.`;
+    const message = `The sandbox could not be provisioned: ${reasonOf(error)}. Try again.`;
     throw new ApiError('provisioning_failed', message, { cause: error });
   }
 }
@@ -90,6 +92,10 @@ async function failProvisioning(core: Core, sandbox: SandboxRecord, error: unkno
   const ids = { sandbox_id: sandbox.id, account_id: sandbox.accountId };
   core.log.error({ ...ids, err: error }, 'provisioning_failed');
   await withDeadline('the teardown', core.deadlines.teardownMs, teardown(core, sandbox)).catch(() => {});
-  const { sandbox: failed } = await advance(core, sandbox, { kind: 'provisioning_failed', reason: oneLine(error) });
+  const { sandbox: failed } = await advance(core, sandbox, { kind: 'provisioning_failed', reason: reasonOf(error) });
   return failed;
+}
+
+function reasonOf(error: unknown): string {
+  return publicReason(error, 'the machine could not be started');
 }

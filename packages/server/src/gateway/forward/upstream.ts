@@ -1,4 +1,5 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { forwardingChain } from '../../core/windows/source-address.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import { headersForGuest } from '../headers/for-guest.ts';
 import { headersForVisitor, type OutboundHeaders } from '../headers/for-visitor.ts';
@@ -89,8 +90,8 @@ async function foreignOriginOf(
   return other?.sandboxId === visit.target.sandboxId ? `http://localhost:${other.port}` : 'null';
 }
 
-function forwardedFor({ isTrustedProxy }: GatewayContext, request: VisitorRequest): string {
-  const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
-  const received = request.headers['x-forwarded-for'];
-  return typeof received === 'string' && isTrustedProxy(peer) ? `${received}, ${peer}` : peer;
+/** The visitor's address and those of the trusted proxies in between. What the visitor wrote about itself is dropped. */
+function forwardedFor({ trustsProxy }: GatewayContext, { socket, headers }: VisitorRequest): string {
+  const chain = forwardingChain(socket.remoteAddress ?? '', headers['x-forwarded-for'], trustsProxy);
+  return chain.toReversed().join(', ');
 }

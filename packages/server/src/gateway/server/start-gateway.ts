@@ -5,11 +5,11 @@ import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
-import proxyAddr from '@fastify/proxy-addr';
 import type { Core } from '../../core/context.ts';
 import { connectPreview } from '../../core/previews/visits.ts';
 import { FairTurns } from '../../core/scheduling/fair-turns.ts';
 import { repeat } from '../../core/scheduling/repeat.ts';
+import { trustedProxies } from '../../core/windows/source-address.ts';
 import { isHttp2 } from '../forward/http-versions.ts';
 import { forwardRequest, type OnVisit } from '../forward/request.ts';
 import { TunnelAgent } from '../forward/tunnel-agent.ts';
@@ -30,7 +30,7 @@ export interface GatewayOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Which proxies' X-Forwarded-For is trusted: all, none, or comma-separated addresses and ranges, as in Fastify. */
+  /** Whose X-Forwarded-For is trusted, see `trustedProxies`. */
   readonly trustProxy: boolean | string;
   readonly limits?: Partial<GatewayLimits> | undefined;
   readonly certificates: Pick<Certificates, 'contextFor' | 'defaultPair'>;
@@ -47,8 +47,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const connect: Connect = (target, signal) => connectPreview(core, target, signal);
   const limits = { ...defaultGatewayLimits, ...options.limits };
   const agent = new TunnelAgent(connect, limits);
-  const isTrustedProxy = trustedProxies(options.trustProxy);
-  const gateway: GatewayContext = { core, domain, isTrustedProxy, limits, connect, agent };
+  const trustsProxy = trustedProxies(options.trustProxy);
+  const gateway: GatewayContext = { core, domain, trustsProxy, limits, connect, agent };
   const server = await createServer(certificates, limits);
   refuseFloods(server, options, limits);
   const connections = new Connections(domain, limits);
@@ -84,13 +84,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** Tells whether a proxy is trusted, with the same meaning of the setting as Fastify's `trustProxy`. */
-export function trustedProxies(setting: boolean | string): (address: string) => boolean {
-  if (typeof setting === 'boolean') return () => setting;
-  const isTrusted = proxyAddr.compile(setting.split(',').map((entry) => entry.trim()));
-  return (address) => isTrusted(address, 0);
-}
-
 /** Destroys new connections of a source address that has too many. A proxy that the operator has named carries many visitors and is exempt. */
 function refuseFloods(server: Http2SecureServer, { core, trustProxy }: GatewayOptions, limits: GatewayLimits): void {
   const sources = new SourceLimits(limits);
@@ -99,7 +92,7 @@ function refuseFloods(server: Http2SecureServer, { core, trustProxy }: GatewayOp
   const accept = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
-    if (isNamedProxy(socket.remoteAddress ?? '') || sources.admit(socket)) {
+    if (isNamedProxy(socket.remoteAddress ?? '', 0) || sources.admit(socket)) {
       for (const listener of accept) Reflect.apply(listener, server, [socket]);
     } else {
       core.metrics.previewConnectionRefused();

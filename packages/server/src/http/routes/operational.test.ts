@@ -28,10 +28,25 @@ describe('access to /metrics', () => {
     expect((await page('10.0.0.7', { 'x-forwarded-for': '127.0.0.1' })).statusCode).toBe(404);
   });
 
+  test.each(['localhost', 'LOCALHOST:8080', '127.0.0.1:8080', '[::1]:8080'])('a client asks for %s', async (host) => {
+    expect((await page('127.0.0.1', { host })).statusCode).toBe(200);
+  });
+
+  test.each([
+    'evil.example',
+    'evil.example:8080',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '10.0.0.7',
+    '[::2]',
+  ])('a page whose name %j resolves to this host is refused', async (host) => {
+    expect((await page('127.0.0.1', { host })).statusCode).toBe(404);
+  });
+
   test('every address is allowed when the operator makes the metrics public', async () => {
     await service[Symbol.asyncDispose]();
     service = await stubService({}, { MAYFLY_METRICS_PUBLIC: 'true' });
-    expect((await page('10.0.0.7')).statusCode).toBe(200);
+    expect((await page('10.0.0.7', { host: 'metrics.example' })).statusCode).toBe(200);
   });
 });
 

@@ -24,7 +24,7 @@ function healthRoute(app: HttpApp, deps: HttpDeps): void {
   });
 }
 
-/** GET /metrics: 404 for clients on other hosts, unless the metrics are public. */
+/** GET /metrics: 404 for clients on other hosts and for web pages in a browser on this host, unless the metrics are public. */
 function metricsRoute(app: HttpApp, { metricsPage, metricsPublic }: HttpDeps): void {
   app.route({
     method: 'GET',
@@ -56,10 +56,21 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether the client runs on this host and asks for itself. A proxy on this host asks on behalf of others. */
+/**
+ * Whether the client runs on this host and asks for itself, by a local name. A proxy on this host asks on behalf of others, and so does a browser whose
+ * page made its own name resolve to this host.
+ */
 function isLocal({ socket, headers }: FastifyRequest): boolean {
   if (headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined) return false;
-  const address = socket.remoteAddress ?? '';
+  return isLoopback(socket.remoteAddress ?? '') && isLocalHost(headers.host ?? '');
+}
+
+function isLocalHost(host: string): boolean {
+  const [, bracketed, plain = ''] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d{1,5})?$/.exec(host) ?? [];
+  return /^localhost\.?$/i.test(plain) || isLoopback(bracketed ?? plain);
+}
+
+function isLoopback(address: string): boolean {
   const version = isIP(address);
   return version !== 0 && loopback.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }

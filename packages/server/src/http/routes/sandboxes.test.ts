@@ -47,13 +47,17 @@ describe('create', () => {
   });
 
   test('a machine that does not launch: 503, a failed record, and the Idempotency-Key can be reused', async () => {
-    service.driver.beforeLaunched = () => Promise.reject(new Error('no\nroom'));
+    service.driver.beforeLaunched = () =>
+      Promise.reject(new Error('qemu-system failed: /var/lib/mayfly/machines/x: EIO'));
     const failed = await create({}, { 'idempotency-key': 'k' });
     expect([failed.status, failed.body.error.type]).toEqual([503, 'provisioning_failed']);
+    expect(failed.body.error.message).toBe(
+      'The sandbox could not be provisioned: the machine could not be started. Try again.',
+    );
     const { body } = await service.call('GET', '/v1/sandboxes');
     expect(body.data[0]).toMatchObject({
       status: 'failed',
-      status_reason: 'provisioning_failed: no room',
+      status_reason: 'provisioning_failed: the machine could not be started',
       ready_at: null,
     });
     service.driver.beforeLaunched = async () => {};

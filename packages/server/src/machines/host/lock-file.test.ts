@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -24,6 +24,17 @@ test.each([
   using _held = tryLock(path, held);
   using lock = tryLock(path, wanted);
   expect(lock !== undefined).toBe(isAvailable);
+});
+
+test('nobody else can open the file, and a held lock survives other attempts of the same process', async () => {
+  using _held = tryLock(path, 'exclusive');
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  chmodSync(path, 0o644);
+  expect(tryLock(path, 'exclusive')).toBeUndefined();
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const other = new RpcChild([process.execPath, join(import.meta.dirname, '../../../test/network/lock-worker.ts')]);
+  expect(await other.ask('lock', { path, mode: 'shared' })).toBe(false);
+  await other.kill();
 });
 
 test('a released lock can be taken again', () => {

@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -14,6 +15,7 @@ const waitDeadlineMs = 120_000;
  */
 export function tryLock(path: string, mode: LockMode): Disposable | undefined {
   // SQLite keeps a kernel lock on the file while the transaction is open. Nothing is ever written to it.
+  makePrivate(path);
   const database = new DatabaseSync(path);
   try {
     database.exec(mode === 'shared' ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE');
@@ -27,6 +29,18 @@ export function tryLock(path: string, mode: LockMode): Disposable | undefined {
       if (database.isOpen) database.close();
     },
   };
+}
+
+/** Creates the file if necessary. Whoever may read it could lock it, so only its owner may. */
+function makePrivate(path: string): void {
+  try {
+    // Never opens a file that exists: closing any descriptor of it would release a lock that this process holds.
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    const { mode, uid } = statSync(path);
+    if ((mode & 0o077) !== 0 && uid === process.getuid?.()) chmodSync(path, 0o600);
+  }
 }
 
 /** Takes the lock of a file and waits for it if it is taken. */

@@ -149,12 +149,10 @@ export async function readLogTail(logPath: string): Promise<string> {
 }
 
 /** Explains in one line why a QEMU process is gone: what the guest did, or how the process ended. */
-export function exitReason(end: ProcessEnd, shutdownReason: string | undefined, logTail: string): string {
+export function exitReason(end: ProcessEnd, shutdownReason: string | undefined): string {
   if (shutdownReason === 'guest-shutdown') return 'the guest powered itself off';
   if (shutdownReason === 'guest-reset') return 'the guest restarted: a reboot or a kernel panic';
   if (shutdownReason === 'guest-panic') return 'the kernel of the guest panicked';
-  const lastLine = logTail.split('\n').at(-1)?.slice(0, 300) ?? '';
-  const detail = lastLine === '' ? '' : `: ${lastLine}`;
-  if (end.signal) return `qemu was killed by ${end.signal}${detail}`;
-  return `qemu ended with code ${end.code ?? 'unknown'}${detail}`;
+  if (end.signal) return `qemu was killed by ${end.signal}`;
+  return `qemu ended with code ${end.code ?? 'unknown'}`;
 }

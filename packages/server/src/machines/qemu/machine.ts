@@ -116,7 +116,8 @@ export class QemuMachine implements Machine {
     if (this.#destroyRequested) return { requested: true, reason: 'destroyed' };
     await this.#parts.qmp.closed;
     const tail = await readLogTail(this.logPath).catch(() => '');
-    return { requested: false, reason: exitReason(end, this.#shutdownReason, tail) };
+    const detail = tail.split('\n').at(-1)?.slice(0, 300);
+    return { requested: false, reason: exitReason(end, this.#shutdownReason), detail: detail || undefined };
   }
 }
 

@@ -5,6 +5,7 @@ import { createFirstTables } from './0001-accounts-sandboxes-executions.ts';
 import { addLedgerLimitsPreviews } from './0002-ledger-limits-previews.ts';
 import { addMachinesAndRetention } from './0003-machines-retention.ts';
 import { addStoredOutput } from './0004-stored-output.ts';
+import { addAuditTrail } from './0005-audit-trail.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
@@ -14,6 +15,7 @@ const steps: Readonly<Record<string, Step>> = {
   '0002-ledger-limits-previews': addLedgerLimitsPreviews,
   '0003-machines-retention': addMachinesAndRetention,
   '0004-stored-output': addStoredOutput,
+  '0005-audit-trail': addAuditTrail,
 };
 
 /** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */

@@ -22,7 +22,7 @@ afterAll(() => server.remove());
 
 describeStore('PostgreSQL', async () => {
   const store = await openPostgresStore(server.url(database), { log });
-  await server.run(database, 'truncate accounts cascade');
+  await server.run(database, 'truncate accounts, audit_events cascade');
   return store;
 });
 

@@ -6,7 +6,7 @@ import type {
   NewCredit,
   RunningSandbox,
 } from '../../core/ports/store/ledger-store.ts';
-import type { Charge } from '../../core/ports/store/sandbox-store.ts';
+import type { AdmissionFacts, Charge } from '../../core/ports/store/sandbox-store.ts';
 import type { LedgerEntriesTable, Schema } from '../schema.ts';
 import type { Database } from './database.ts';
 
@@ -77,15 +77,15 @@ export function writeCharge(
   });
 }
 
-/** Locks the account against other transactions that lock it, until this one ends; returns the settled balance. */
-export async function lockAccount(transaction: Transaction<Schema>, id: string): Promise<number> {
+/** Locks the account against other transactions that write it, until this one ends; returns its settled balance and whether it is suspended. */
+export async function lockAccount(
+  transaction: Transaction<Schema>,
+  id: string,
+): Promise<Pick<AdmissionFacts, 'settledMicroUsd' | 'suspended'>> {
   // Writing the row unchanged locks it in every engine.
   const query = transaction.updateTable('accounts').set((row) => ({ balance_micro_usd: row.ref('balance_micro_usd') }));
-  const { balance_micro_usd: balanceMicroUsd } = await query
-    .where('id', '=', id)
-    .returning('balance_micro_usd')
-    .executeTakeFirstOrThrow();
-  return balanceMicroUsd;
+  const row = await query.where('id', '=', id).returning(['balance_micro_usd', 'suspended']).executeTakeFirstOrThrow();
+  return { settledMicroUsd: row.balance_micro_usd, suspended: row.suspended === 1 };
 }
 
 interface RunningRow {

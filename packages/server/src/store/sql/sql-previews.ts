@@ -14,9 +14,11 @@ export class SqlPreviews implements PreviewStore {
       db
         .selectFrom('previews')
         .innerJoin('sandboxes', 'sandboxes.id', 'previews.sandbox_id')
+        .innerJoin('accounts', 'accounts.id', 'sandboxes.account_id')
         .selectAll('previews')
         .select('sandboxes.status as sandbox_status')
-        .where('token', '=', token),
+        .where('token', '=', token)
+        .where('accounts.suspended', '=', 0),
     );
   }
 

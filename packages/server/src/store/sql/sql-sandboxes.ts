@@ -131,7 +131,7 @@ async function insertSandbox<Refusal>(
   sandbox: NewSandbox,
   admit: (facts: AdmissionFacts) => Refusal | undefined,
 ): Promise<InsertOutcome<Refusal>> {
-  const settledMicroUsd = await lockAccount(transaction, sandbox.accountId);
+  const { settledMicroUsd, suspended } = await lockAccount(transaction, sandbox.accountId);
   const earlier = await findByIdempotencyKey(transaction, sandbox);
   if (earlier !== undefined) return { kind: 'replayed', sandbox: earlier };
   const open = await transaction
@@ -141,7 +141,7 @@ async function insertSandbox<Refusal>(
     .where('status', 'in', ['provisioning', 'running'])
     .execute();
   const running = runningOf(open.filter(({ status }) => status === 'running'));
-  const refusal = admit({ settledMicroUsd, running, openSandboxes: open.length });
+  const refusal = admit({ suspended, settledMicroUsd, running, openSandboxes: open.length });
   if (refusal !== undefined) return { kind: 'refused', refusal };
   return { kind: 'inserted', sandbox: await insertRow(transaction, sandbox) };
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { OwnerStore, RetentionStore, Store } from '../../core/ports/store/store.ts';
 import type { Database } from './database.ts';
 import { SqlAccounts } from './sql-accounts.ts';
+import { SqlAudit } from './sql-audit.ts';
 import { addStoredBytes, SqlExecutions } from './sql-executions.ts';
 import { lockAccount, SqlLedger } from './sql-ledger.ts';
 import { SqlPreviews } from './sql-previews.ts';
@@ -14,6 +15,7 @@ export class SqlStore implements Store {
   readonly executions: SqlExecutions;
   readonly ledger: SqlLedger;
   readonly previews: SqlPreviews;
+  readonly audit: SqlAudit;
   readonly retention: RetentionStore;
   readonly owner: OwnerStore;
   readonly #database: Database;
@@ -25,6 +27,7 @@ export class SqlStore implements Store {
     this.executions = new SqlExecutions(database);
     this.ledger = new SqlLedger(database);
     this.previews = new SqlPreviews(database);
+    this.audit = new SqlAudit(database);
     this.retention = new SqlRetention(database);
     this.owner = new SqlOwner(database);
   }
@@ -66,6 +69,14 @@ class SqlRetention implements RetentionStore {
         if (bytes > 0) await addStoredBytes(transaction, accountId, -bytes);
       }
       return old.length;
+    });
+  }
+
+  removeAuditEvents(beforeMs: number, limit: number): Promise<number> {
+    return this.#database.run('retention.removeAuditEvents', async (db) => {
+      const old = db.selectFrom('audit_events').select('id').where('at_ms', '<', beforeMs).limit(limit);
+      const { numDeletedRows } = await db.deleteFrom('audit_events').where('id', 'in', old).executeTakeFirstOrThrow();
+      return Number(numDeletedRows);
     });
   }
 

@@ -97,6 +97,7 @@ export function describeCreates(opened: OpenedStore): void {
     });
     expect(refused).toEqual({ kind: 'refused', refusal: { status: 402 } });
     expect(seen).toEqual({
+      suspended: false,
       settledMicroUsd: 99_000_000,
       running: [{ readyAtMs: running.readyAtMs, expiresAtMs: 2e12, priceMicroUsdPerHour: 70_000 }],
       openSandboxes: 2,

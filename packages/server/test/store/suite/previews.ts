@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changed, insert, insertRunning, type OpenedStore } from '../fixtures.ts';
+import { account, changed, insert, insertRunning, type OpenedStore } from '../fixtures.ts';
 
 const preview = (port: number, token: string, createdAtMs = 5) => ({ sandboxId: 'sbx_a', port, token, createdAtMs });
 
@@ -44,6 +44,15 @@ export function describePreviews(opened: OpenedStore): void {
     await changed(opened(), extended, { status: 'deleting' });
     expect(await opened().previews.list('sbx_a')).toEqual([]);
     expect(await opened().previews.findByToken('t')).toBeUndefined();
+  });
+
+  test('a token of a suspended account is not found until the account is resumed', async () => {
+    await insertRunning(opened(), 'sbx_a');
+    await opened().previews.open(preview(80, 't'));
+    await opened().accounts.setSuspended(account.id, true);
+    expect(await opened().previews.findByToken('t')).toBeUndefined();
+    await opened().accounts.setSuspended(account.id, false);
+    expect(await opened().previews.findByToken('t')).toMatchObject({ port: 80 });
   });
 
   test('a token is found with its port and the status of the sandbox', async () => {

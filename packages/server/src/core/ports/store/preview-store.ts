@@ -17,7 +17,7 @@ export interface KnownPreview extends PreviewRecord {
 export interface PreviewStore {
   /** Stores it unless the port is already open, and returns what is stored. Undefined if the sandbox is not running. */
   open(preview: PreviewRecord): Promise<PreviewRecord | undefined>;
-  /** A preview that is open, or was open when its sandbox's machine died. */
+  /** A preview that is open, or was open when its sandbox's machine died. Undefined while the account is suspended. */
   findByToken(token: string): Promise<KnownPreview | undefined>;
   /** The previews of a running sandbox, oldest first. */
   list(sandboxId: string): Promise<readonly PreviewRecord[]>;

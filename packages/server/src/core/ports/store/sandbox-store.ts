@@ -64,6 +64,8 @@ export type SandboxGuard = Pick<SandboxRecord, 'id' | 'status' | 'expiresAtMs'>;
 
 /** What admission is based on, read while no other create of the account can interfere. */
 export interface AdmissionFacts extends AccountFunds {
+  /** An operator may have suspended the account after the request was authenticated. */
+  readonly suspended: boolean;
   /** The account's sandboxes that are provisioning or running. */
   readonly openSandboxes: number;
 }

@@ -1,4 +1,5 @@
 import type { AccountStore } from './account-store.ts';
+import type { AuditStore } from './audit-store.ts';
 import type { ExecutionStore } from './execution-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import type { PreviewStore } from './preview-store.ts';
@@ -11,6 +12,7 @@ export interface Store {
   readonly executions: ExecutionStore;
   readonly ledger: LedgerStore;
   readonly previews: PreviewStore;
+  readonly audit: AuditStore;
   readonly retention: RetentionStore;
   readonly owner: OwnerStore;
   close(): Promise<void>;
@@ -32,4 +34,6 @@ export interface RetentionStore {
   removeExecutions(endedBeforeMs: number, limit: number): Promise<number>;
   /** Removes up to `limit` deleted and failed sandboxes that were created before a time and have no executions left; returns how many. */
   removeSandboxes(createdBeforeMs: number, limit: number): Promise<number>;
+  /** Removes up to `limit` events of the audit trail before a time; returns how many. */
+  removeAuditEvents(beforeMs: number, limit: number): Promise<number>;
 }

@@ -1,0 +1,53 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { holdDataFolder, removeDataFolder } from './data-folder.ts';
+import { shownKey } from './main.ts';
+
+let parent: string;
+let path: string;
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'mayfly-data-'));
+  path = join(parent, 'a', 'data');
+});
+afterEach(() => rmSync(parent, { recursive: true }));
+
+const modeOf = (file: string) => statSync(file).mode & 0o777;
+
+test('a new folder and its lock are closed to other users; its parents are ordinary folders', () => {
+  using _held = holdDataFolder(path);
+  expect(modeOf(path)).toBe(0o700);
+  expect(modeOf(join(path, 'lock'))).toBe(0o600);
+  expect(modeOf(join(parent, 'a'))).not.toBe(0o700);
+});
+
+test('the folder and the lock of an earlier version are closed at the next start', () => {
+  mkdirSync(path, { recursive: true, mode: 0o755 });
+  for (const name of ['lock', 'mayfly.db', 'mayfly.db-wal']) writeFileSync(join(path, name), '', { mode: 0o644 });
+  using _held = holdDataFolder(path);
+  expect([modeOf(path), modeOf(join(path, 'lock'))]).toEqual([0o700, 0o600]);
+});
+
+test('a folder that others use as well is refused and not changed', () => {
+  mkdirSync(path, { recursive: true });
+  chmodSync(path, 0o755);
+  writeFileSync(join(path, 'somebody-elses'), '');
+  expect(() => holdDataFolder(path)).toThrow(
+    /is open to other users and holds files that are not Mayfly's \(somebody-/,
+  );
+  expect(modeOf(path)).toBe(0o755);
+  chmodSync(path, 0o700);
+  using _held = holdDataFolder(path);
+});
+
+test('without a terminal the first key goes to a file that only its owner can read, and removing the data removes it', () => {
+  holdDataFolder(path)[Symbol.dispose]();
+  expect(shownKey(undefined, { dataDir: path }, false)).toBeUndefined();
+  expect(shownKey('mf_key', { dataDir: path }, true)).toEqual({ apiKey: 'mf_key' });
+  const file = join(path, 'first-api-key');
+  expect(shownKey('mf_key', { dataDir: path }, false)).toEqual({ file });
+  expect([modeOf(file), readFileSync(file, 'utf8')]).toEqual([0o600, 'mf_key\n']);
+  removeDataFolder(path);
+  expect(() => statSync(path)).toThrow('ENOENT');
+});

@@ -1,0 +1,13 @@
+import { ApiError, oneLine } from '../errors/api-error.ts';
+import { GuestRefusal, GuestUnreachable } from '../ports/guest-agent.ts';
+import { DeadlineExceeded } from '../scheduling/deadline.ts';
+
+/**
+ * Why something failed, as far as a tenant may know it, as part of a sentence. Errors of the host (programs, files, QEMU) may name paths, cgroups
+ * and lines of logs: tenants get `otherwise` instead, and the log has the error.
+ */
+export function publicReason(error: unknown, otherwise: string): string {
+  if (error instanceof DeadlineExceeded) return 'it took too long';
+  const isPublic = error instanceof ApiError || error instanceof GuestUnreachable || error instanceof GuestRefusal;
+  return isPublic ? oneLine(error).replace(/\.$/, '') : otherwise;
+}
