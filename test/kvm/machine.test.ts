@@ -40,7 +40,7 @@ async function statusField(name: string): Promise<string | undefined> {
 
 describe('the accelerator', () => {
   it('is KVM: QEMU holds a virtual machine and a descriptor for each of its CPUs', async () => {
-    expect(preparedHost().engine).toMatchObject({ acceleration: 'kvm', kvmWarning: undefined, preloadPath: undefined });
+    expect(preparedHost().engine).toMatchObject({ acceleration: 'kvm', kvmWarning: undefined });
     const folder = `/proc/${machine.pid}/fd`;
     const targets = await Promise.all((await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`).catch(() => '')));
     const held = ['anon_inode:kvm-vcpu:0', 'anon_inode:kvm-vcpu:1', 'anon_inode:kvm-vm'];

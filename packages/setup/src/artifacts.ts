@@ -21,8 +21,8 @@ export interface GuestArtifacts {
   readonly initrdPath: string;
   /** Raw, sparse root disk of each size. */
   readonly diskPaths: Readonly<Record<SizeName, string>>;
-  /** Library to preload into an emulating QEMU; undefined where none is needed. */
-  readonly qemuPreloadPath: string | undefined;
+  /** Library to preload into QEMU. */
+  readonly qemuPreloadPath: string;
   /** e.g. "6.12.48+deb13-cloud-arm64". */
   readonly kernelVersion: string;
   /** Cache keys of the artifacts; part of the keys of the templates, which are built from them. */

@@ -11,22 +11,22 @@ import { ensureStep, type StepContext } from './step.ts';
 
 const recipe = '1';
 const imageFolder = join(projectRoot, 'guest/image');
-/** Source of a library that is preloaded into QEMU on arm64 hosts; its comment says why. */
-const icacheLineFolder = join(projectRoot, 'host/icache-line');
+/** Source of a library that is preloaded into QEMU; its comments say why. */
+const preloadFolder = join(projectRoot, 'host/qemu-preload');
 
 /** The root disks of the guests. */
 export interface Disks {
   /** The root disk of each size: raw, sparse, never written to once built. */
   readonly paths: Readonly<Record<SizeName, string>>;
-  /** Library to preload into an emulating QEMU; undefined where none is needed. */
-  readonly qemuPreloadPath: string | undefined;
+  /** Library to preload into QEMU. */
+  readonly qemuPreloadPath: string;
 }
 
 /** The cache entry of the root disks for the current image recipe. `update` is the last update of the guest, empty before the first. */
 export async function disksEntry(arch: string, update: string): Promise<CacheEntry> {
   const image = await digestFolder(imageFolder, (path) => !path.includes('node_modules'));
-  const icacheLine = arch === 'arm64' ? await digestFolder(icacheLineFolder) : '';
-  const inputs = { recipe, arch, image, icacheLine, sizes: JSON.stringify(sizes), ...(update !== '' && { update }) };
+  const preload = await digestFolder(preloadFolder);
+  const inputs = { recipe, arch, image, preload, sizes: JSON.stringify(sizes), ...(update !== '' && { update }) };
   return { kind: 'disks', key: hashValues(inputs) };
 }
 
@@ -49,7 +49,7 @@ export async function ensureDisks(context: StepContext, entry: CacheEntry): Prom
       report,
     });
     await removeTree(nodeFolder);
-    if (context.arch === 'arm64') await buildIcacheLine(tree, icacheLinePath(stagingDir), context.signal);
+    await buildPreload(tree, preloadPath(stagingDir), context.signal);
     report('writing the disks');
     for (const size of sizeNames) {
       await buildExt4Disk(diskPath(stagingDir, size), sizes[size].diskGb * 2 ** 30, tree, context.signal);
@@ -58,12 +58,12 @@ export async function ensureDisks(context: StepContext, entry: CacheEntry): Prom
   });
   return {
     paths: { small: diskPath(folder, 'small'), medium: diskPath(folder, 'medium'), large: diskPath(folder, 'large') },
-    qemuPreloadPath: context.arch === 'arm64' ? icacheLinePath(folder) : undefined,
+    qemuPreloadPath: preloadPath(folder),
   };
 }
 
-function icacheLinePath(folder: string): string {
-  return join(folder, 'icache-line.so');
+function preloadPath(folder: string): string {
+  return join(folder, 'qemu-preload.so');
 }
 
 function diskPath(folder: string, size: SizeName): string {
@@ -95,12 +95,12 @@ async function installGuestNode(context: StepContext, folder: string, report: Re
 }
 
 /** Builds the preloaded library with the compiler of the image, because the host may have none. */
-async function buildIcacheLine(tree: string, target: string, signal: AbortSignal): Promise<void> {
-  await copyFile(join(icacheLineFolder, 'icache-line.c'), join(tree, 'tmp/icache-line.c'));
+async function buildPreload(tree: string, target: string, signal: AbortSignal): Promise<void> {
+  await copyFile(join(preloadFolder, 'qemu-preload.c'), join(tree, 'tmp/qemu-preload.c'));
   const flags = ['-shared', '-fPIC', '-O2', '-nostartfiles', '-fno-stack-protector', '-Wall', '-Werror'];
-  await runProgram('chroot', [tree, 'gcc', ...flags, '-o', '/tmp/icache-line.so', '/tmp/icache-line.c'], { signal });
-  await rename(join(tree, 'tmp/icache-line.so'), target);
-  await rm(join(tree, 'tmp/icache-line.c'));
+  await runProgram('chroot', [tree, 'gcc', ...flags, '-o', '/tmp/qemu-preload.so', '/tmp/qemu-preload.c'], { signal });
+  await rename(join(tree, 'tmp/qemu-preload.so'), target);
+  await rm(join(tree, 'tmp/qemu-preload.c'));
 }
 
 const blockBytes = 4096;

@@ -10,7 +10,7 @@ import { ensureStep, type StepContext } from './step.ts';
 const recipe = '2';
 
 /** The modules a guest needs. Those that are built into the kernel are left out. */
-const wantedModules = ['virtio_blk', 'virtio_net', 'virtio_rng', 'ext4', 'crc32c_generic'] as const;
+const wantedModules = ['virtio_blk', 'virtio_net', 'virtio_rng', 'virtio_balloon', 'ext4', 'crc32c_generic'] as const;
 
 /** A kernel and its modules. */
 export interface Kernel {

@@ -1,5 +1,6 @@
 import type { Core } from '../context.ts';
 import { advance } from '../lifecycle/advance.ts';
+import type { HostStats } from '../ports/runtime.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { teardown } from '../sandboxes/end.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
@@ -30,20 +31,19 @@ export class Evictor {
 
   /** Measures the host and evicts until it has enough. Call it often: a guest can write a gigabyte in a second. */
   async check(): Promise<void> {
-    await this.#keepBallast();
-    for (const eviction of this.#unrecorded.values()) await this.#record(eviction);
     for (let evictions = 0; evictions < maxEvictionsPerCheck; evictions += 1) {
-      const shortages = shortagesOf(this.#core.host.stats(), this.#core.headroom);
-      this.#report(shortages);
+      const stats = this.#core.host.stats();
+      await this.#keepBallast(stats);
+      for (const eviction of this.#unrecorded.values()) await this.#record(eviction);
+      const shortages = shortagesOf(stats, this.#core.headroom);
+      this.#report(shortages, stats);
       if (!(await this.#relieveOne(shortages))) return;
-      await this.#keepBallast();
     }
   }
 
   /** Releases the ballast when next to nothing is left: any earlier, whoever fills the disk would take it. Holds it again once there is room for it. */
-  async #keepBallast(): Promise<void> {
-    const { ballast, host, headroom, log } = this.#core;
-    const { diskFreeBytes } = host.stats();
+  async #keepBallast({ diskFreeBytes }: HostStats): Promise<void> {
+    const { ballast, headroom, log } = this.#core;
     if (ballast.isHeld && diskFreeBytes < ballast.sizeBytes * releaseShare) {
       await ballast.release();
       log.error({ disk_free_bytes: diskFreeBytes }, 'disk_ballast_released');
@@ -58,12 +58,17 @@ export class Evictor {
   }
 
   /** Logs the beginning and the end of a shortage once. */
-  #report(shortages: readonly Shortage[]): void {
+  #report(shortages: readonly Shortage[], stats: HostStats): void {
     if (shortages.join() === this.#reported) return;
     this.#reported = shortages.join();
-    const { log, host } = this.#core;
-    if (shortages.length === 0) log.info({}, 'host_shortage_ended');
-    else log.warn({ shortages, ...host.stats() }, 'host_shortage_began');
+    const { log } = this.#core;
+    const measured = {
+      disk_free_bytes: stats.diskFreeBytes,
+      memory_available_bytes: stats.memoryAvailableBytes,
+      machines_memory_left_bytes: stats.machinesMemoryLeftBytes,
+    };
+    if (shortages.length === 0) log.info(measured, 'host_shortage_ended');
+    else log.warn({ shortages, ...measured }, 'host_shortage_began');
   }
 
   /** Makes room once. False if nothing could be done, or nothing is short. */

@@ -12,6 +12,7 @@ function plan(arch: 'arm64' | 'x64', acceleration: 'kvm' | 'tcg', start: Machine
       machineType: arch === 'arm64' ? 'virt-10.0' : 'pc-q35-10.0',
       cpuModel,
       reservesMemory: false,
+      preloadPath: '/cache/qemu-preload.so',
     },
     name: 'mayfly-one',
     resources: sizes.small,
@@ -55,14 +56,17 @@ describe.each(['arm64', 'x64'] as const)('the command line of a machine on %s', 
   it('has the same device model for a boot and a restore', () => {
     const booting = buildArgv(plan(arch, 'tcg', boot));
     expect(deviceModel(booting)).toEqual(deviceModel(buildArgv(plan(arch, 'tcg', restore))));
-    expect(deviceModel(booting)).toHaveLength(10);
+    expect(deviceModel(booting)).toHaveLength(11);
   });
 
   it('neither boots a kernel nor writes to the template on a restore', () => {
     const argv = buildArgv(plan(arch, 'kvm', restore));
     expect(argv).not.toContain('-kernel');
     expect(argv).toContain('-incoming');
-    expect(argv.find((word) => word.startsWith('memory-backend-file'))).toContain('share=off,readonly=on');
+    expect(argv.find((word) => word.startsWith('memory-backend-file'))).toMatch(/,share=off,reserve=off$/);
+    const base = plan(arch, 'kvm', restore);
+    const withoutLibrary = buildArgv({ ...base, engine: { ...base.engine, preloadPath: undefined } });
+    expect(withoutLibrary.find((word) => word.startsWith('memory-backend-file'))).toContain('share=off,readonly=on');
     const disks = argv.flatMap((word, index) => (word === '-blockdev' ? [JSON.parse(argv[index + 1] ?? '')] : []));
     expect(disks.map((disk) => disk['read-only'])).toEqual([true, true, false]);
   });

@@ -34,7 +34,10 @@ type Start =
   | { readonly kind: 'restore' };
 
 export interface MachinePlan {
-  readonly engine: Pick<QemuEngine, 'arch' | 'acceleration' | 'machineType' | 'cpuModel' | 'reservesMemory'>;
+  readonly engine: Pick<
+    QemuEngine,
+    'arch' | 'acceleration' | 'machineType' | 'cpuModel' | 'reservesMemory' | 'preloadPath'
+  >;
   readonly name: string;
   readonly resources: SizeResources;
   /** The RAM file: written when booting, mapped copy-on-write and read-only when restoring. */
@@ -61,7 +64,9 @@ const guestMac = '02:6d:66:00:00:02';
 export function buildArgv(plan: MachinePlan): string[] {
   const memoryMib = plan.resources.memoryGb * 1024;
   const reservation = plan.engine.reservesMemory ? '' : ',reserve=off';
-  const sharing = plan.start.kind === 'boot' ? 'share=on' : `share=off,readonly=on,rom=off${reservation}`;
+  // With the preloaded library, QEMU asks to write the file, cannot, and can give pages back to the host.
+  const access = plan.engine.preloadPath === undefined ? ',readonly=on,rom=off' : '';
+  const sharing = plan.start.kind === 'boot' ? 'share=on' : `share=off${access}${reservation}`;
   return [
     ...['-name', quote(plan.name), '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
     ...['-machine', `${machineOptions(plan.engine)},memory-backend=ram`, '-cpu', plan.engine.cpuModel],
@@ -80,6 +85,8 @@ export function buildArgv(plan: MachinePlan): string[] {
     ...['-netdev', `tap,id=net,ifname=${quote(plan.tapName)},script=no,downscript=no`],
     ...['-device', `virtio-net-pci,netdev=net,mac=${guestMac},romfile=,disable-legacy=on`],
     ...['-object', 'rng-random,id=rng,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=rng,disable-legacy=on'],
+    // The guest reports memory that it freed, and QEMU gives it back to the host.
+    ...['-device', 'virtio-balloon-pci,id=balloon0,free-page-reporting=on,disable-legacy=on'],
     ...startOptions(plan),
   ];
 }

@@ -30,7 +30,7 @@ export interface QemuEngine {
 }
 
 /**
- * Finds QEMU and the fastest acceleration of this host. The library is preloaded only where QEMU emulates the CPU. Throws an error that
+ * Finds QEMU and the fastest acceleration of this host. Throws an error that
  * says what to install when QEMU is missing or too old.
  */
 export async function detectEngine(preloadPath?: string, kvmPath?: string): Promise<QemuEngine> {
@@ -61,7 +61,7 @@ export async function detectEngine(preloadPath?: string, kvmPath?: string): Prom
       cpuModel: kvm.cpuModel,
       hostCpu,
       kvmWarning: undefined,
-      preloadPath: undefined,
+      preloadPath,
     };
   }
   const [cpuModel = 'max'] = cpuModels(arch, 'tcg');

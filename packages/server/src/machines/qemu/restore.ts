@@ -94,6 +94,7 @@ function machineJail(
     maxFileBytes: maxLayerBytes(sizes[size].diskGb),
     program: engine.binary,
     preloadPath: engine.preloadPath,
+    ramPath: template.ramPath,
     argv: buildArgv({
       engine,
       name: `mayfly-${resources.id}`,

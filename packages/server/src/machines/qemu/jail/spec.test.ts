@@ -17,6 +17,7 @@ function plan(arch: 'arm64' | 'x64', program: string): JailPlan {
     }),
     devices: { kvm: arch === 'x64', tun: true },
     maxFileBytes: 1024,
+    ramPath: '/template/ram',
     preloadPath: arch === 'arm64' ? '/cache/shim.so' : undefined,
     program,
     argv: ['-name', 'one'],

@@ -53,6 +53,8 @@ export interface JailPlan {
   readonly argv: readonly string[];
   /** A library to preload into the program; also one of the binds. */
   readonly preloadPath?: string | undefined;
+  /** The template's RAM file, for the preloaded library. */
+  readonly ramPath?: string;
 }
 
 /** QEMU needs a few dozen descriptors: sockets, disk layers and event descriptors. */
@@ -80,8 +82,12 @@ export function jailSpec(plan: JailPlan): JailSpec {
     },
     program: plan.program,
     argv: plan.argv,
-    env: plan.preloadPath === undefined ? {} : { LD_PRELOAD: plan.preloadPath },
+    env: plan.preloadPath === undefined ? {} : preloadEnv(plan.preloadPath, plan.ramPath),
   };
+}
+
+function preloadEnv(preloadPath: string, ramPath: string | undefined): Record<string, string> {
+  return { LD_PRELOAD: preloadPath, ...(ramPath === undefined ? {} : { MAYFLY_RAM_FILE: ramPath }) };
 }
 
 /** The files that the QEMU of one machine needs. */
