@@ -68,7 +68,7 @@ describe.concurrent('timeouts and expiry', () => {
       headers: { authorization: `Bearer ${api.key}` },
       body: Readable.toWeb(Readable.from(slowly())) as ReadableStream,
       duplex: 'half',
-    } as RequestInit);
+    });
     expect([response.status, await response.json()]).toMatchObject([201, { bytes: 120 * 1_024 }]);
   });
 
