@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { expectStatus } from '../../support/conformance/api.ts';
@@ -49,6 +50,26 @@ describe.concurrent('timeouts and expiry', () => {
     expect((await running).status).toBe(502);
     expect((await api.post(`/sandboxes/${id}/exec`, { command: 'true' })).status).toBe(404);
     expect((await api.delete(`/sandboxes/${id}`)).status).toBe(404);
+  });
+
+  it('an upload over a slow line takes two minutes and succeeds', async () => {
+    const { api, sandbox } = target;
+    const line = 'x'.repeat(1_024);
+    const slowly = async function* () {
+      yield '{"path":"slow","content":"';
+      for (let second = 0; second < 120; second++) {
+        await sleep(1_000);
+        yield line;
+      }
+      yield '"}';
+    };
+    const response = await fetch(`${api.baseUrl}/sandboxes/${sandbox.id}/files`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${api.key}` },
+      body: Readable.toWeb(Readable.from(slowly())) as ReadableStream,
+      duplex: 'half',
+    });
+    expect([response.status, await response.json()]).toMatchObject([201, { bytes: 120 * 1_024 }]);
   });
 
   it('an extended sandbox outlives its first expiry', async () => {

@@ -115,6 +115,7 @@ suite('rate-limit windows of 60 seconds', () => {
     }
     const refused = await call();
     expectRefusal(refused, 300);
+    expect(refused.headers['access-control-allow-origin']).toBe('*');
     // With a valid key, and with an invalid one that is not even verified.
     expectRefusal(await api.get('/account', { paced: false }), 300);
     expectRefusal(await api.get('/account', { authorization: 'Bearer mf_unknown', paced: false }), 300);
