@@ -49,6 +49,7 @@ serveRpc({
   release: ({ slot }: { slot: number }) => networkOf(slot).release(),
   sweep: ({ liveSlots }: { liveSlots: number[] }) =>
     opened().sweep(new Set(liveSlots), (releases) => releases.release()),
+  reclaim: ({ owner, slots }: { owner: string; slots: number[] }) => opened().reclaim(owner, new Set(slots)),
   repair: () => opened().repair(),
   logLines: () => lines(),
   close: () => opened()[Symbol.asyncDispose](),

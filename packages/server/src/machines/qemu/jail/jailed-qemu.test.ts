@@ -1,7 +1,19 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +24,7 @@ import { connectUnix } from '../sockets.ts';
 import { detectCgroups } from './cgroup-layout.ts';
 import { machineLimits } from './cgroup-limits.ts';
 import { Cgroups } from './cgroups.ts';
+import { writesNamedFile } from './proc.ts';
 import { ProcessKiller } from './process-killer.ts';
 import { jailSpec, qemuBinds } from './spec.ts';
 import { type UidLease, UidLeases } from './uid-leases.ts';
@@ -84,7 +97,8 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
         ...['-chardev', 'socket,id=qmp,fd=3,server=on,wait=off', '-mon', 'chardev=qmp,mode=control'],
       ],
     });
-    qemu = spawn(jail, [JSON.stringify(spec)], { stdio: ['ignore', 'ignore', 'inherit'] });
+    qemu = spawn(jail, [JSON.stringify(spec)], { stdio: ['ignore', 'ignore', 'pipe'] });
+    qemu.stderr?.pipe(process.stderr);
     ended = once(qemu, 'exit');
     const failed = ended.then((end) => Promise.reject(new Error(`it ended with ${JSON.stringify(end)}`)));
     failed.catch(() => {});
@@ -163,6 +177,17 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
     expect((await proc('net/dev')).match(/:/g)).toHaveLength(1);
     const targets = await readdir(`/proc/${qemu.pid}/fd`);
     expect(targets.length).toBeLessThan(32);
+  });
+
+  it('is known to have lost its disk when the folder was deleted, and not when it was moved', async () => {
+    const pid = qemu.pid ?? 0;
+    expect(writesNamedFile(pid)).toBe(false);
+    await openInQemu(join(own, 'disk'), false);
+    expect(writesNamedFile(pid)).toBe(true);
+    await rename(own, join(base, 'moved'));
+    expect(writesNamedFile(pid)).toBe(true);
+    await rm(join(base, 'moved'), { recursive: true });
+    expect(writesNamedFile(pid)).toBe(false);
   });
 
   it('leaves nothing behind', async () => {

@@ -169,6 +169,19 @@ describe.runIf(canOpenNetworkLab)('the networks of a service', () => {
     expect(lab.snapshot()).toBe(before);
   });
 
+  test('the networks of an owner that is gone for ever are removed, except in slots that others have leased', async () => {
+    const before = lab.snapshot();
+    const gone = await lab.service('gone');
+    for (const slot of [1, 2]) await create(gone, slot);
+    await gone.kill();
+    const service = await lab.service();
+    expect(await service.ask('reclaim', { owner: 'gone', slots: [1] })).toBe(1);
+    expect(lab.sh('ip netns; ls /run/mayfly/networks').match(/mayfly-\d|\d.json/g)).toEqual(['mayfly-2', '2.json']);
+    expect(await service.ask('reclaim', { owner: 'gone', slots: [1, 2] })).toBe(1);
+    await service.ask('close');
+    expect(lab.snapshot()).toBe(before);
+  });
+
   test("the operator's ranges are refused, also to machines that were created before they were set", async () => {
     const first = await lab.service();
     await create(first, 1);
