@@ -24,9 +24,9 @@ import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { Config } from './config.ts';
 
-/** A small request takes about 0.3 ms; a write to SQLite waits for the disk, usually 1 to 3 ms. */
+/** A small request takes about 0.3 ms. A write to SQLite waits for the disk, and output of 2 MiB takes as long to read: 1 to 3 ms. */
 const requestsPerTurn = 16;
-const writesPerTurn = 4;
+const operationsPerTurn = 4;
 
 export interface CoreParts {
   readonly config: Pick<Config, 'dataDir' | 'limits' | 'prices' | 'maxMachines' | 'pool' | 'headroom'>;
@@ -99,7 +99,7 @@ export function assembleCore(parts: CoreParts): Core {
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
     budgets: createBudgets(parts.budgets),
-    turns: { requests: new FairTurns(requestsPerTurn), writes: new FairTurns(writesPerTurn) },
+    turns: { requests: new FairTurns(requestsPerTurn), database: new FairTurns(operationsPerTurn) },
     audit: new AuditTrail({ store, clock, ids: randomIds, log }),
     background,
   };

@@ -58,8 +58,8 @@ interface CoreState {
   readonly previewTraffic: PreviewTraffic;
   readonly windows: RateWindows;
   readonly budgets: Budgets;
-  /** Turns of requests and of writes to the database, by account. */
-  readonly turns: { readonly requests: FairTurns; readonly writes: FairTurns };
+  /** Turns of requests, and of operations on the database that write or read output, by account. */
+  readonly turns: { readonly requests: FairTurns; readonly database: FairTurns };
   readonly audit: AuditTrail;
   readonly background: BackgroundTasks;
 }

@@ -1,3 +1,7 @@
+import { FairTurns } from '../scheduling/fair-turns.ts';
+
+const grantsPerTurn = 4;
+
 /** How much of something that all accounts share may be taken at once. */
 export interface BudgetLimits {
   readonly perAccount: number;
@@ -27,6 +31,8 @@ export class SharedBudget {
   readonly #limits: BudgetLimits;
   readonly #held = new Map<string, number>();
   readonly #lines = new Map<string, Waiter[]>();
+  /** A grant may lead to the next one, and a thousand of them at once would hold the event loop. */
+  readonly #turns = new FairTurns(grantsPerTurn);
   #total = 0;
 
   constructor(limits: BudgetLimits) {
@@ -76,8 +82,9 @@ export class SharedBudget {
       amount,
       grant: () => {
         clearTimeout(timer);
-        // In a turn of its own: a grant may lead to the next one, and a thousand of them would hold the event loop.
-        setImmediate(resolve);
+        const turn = this.#turns.next(account);
+        if (turn === undefined) resolve();
+        else void turn.then(resolve);
       },
     };
     line.push(waiter);

@@ -21,6 +21,7 @@ export function getExecution(
   held: HeldResult,
 ): Promise<ExecutionRecord> {
   return held.collect(async () => {
+    await core.turns.database.next(account.id);
     const execution = await core.store.executions.find(account.id, id);
     if (execution === undefined) throw notFound('execution');
     const bytes = outputBytes(execution);

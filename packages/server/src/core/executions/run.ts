@@ -89,7 +89,7 @@ async function execute(
 ): Promise<ExecutionRecord> {
   const { id, sandboxId } = execution;
   const receivedAtMs = performance.now();
-  await core.turns.writes.next(execution.accountId);
+  await core.turns.database.next(execution.accountId);
   await core.store.executions.insert(execution);
   const ids = { execution_id: id, sandbox_id: sandboxId, account_id: execution.accountId };
   let result: ExecuteResult;
@@ -105,13 +105,13 @@ async function execute(
     }
     // In a detached machine the command continues; the next run of the service collects its result.
     if (!(error instanceof MachineDetached)) {
-      await core.turns.writes.next(execution.accountId);
+      await core.turns.database.next(execution.accountId);
       await storeOutcome(core, id, failedOutcome(core.clock.nowMs()));
     }
     throw refusal;
   }
   const outcome = finishedOutcome(result, execution.startedAtMs, core.clock.nowMs());
-  await core.turns.writes.next(execution.accountId);
+  await core.turns.database.next(execution.accountId);
   await storeOutcome(core, id, outcome);
   const status = result.timedOut ? 'timeout' : 'completed';
   core.metrics.commandEnded(status, outcome.durationMs ?? 0, performance.now() - receivedAtMs);
