@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -39,6 +39,14 @@ test('a folder that others use as well is refused and not changed', () => {
   expect(modeOf(path)).toBe(0o755);
   chmodSync(path, 0o700);
   using _held = holdDataFolder(path);
+});
+
+test('data can be removed from a folder that others use', () => {
+  mkdirSync(path, { recursive: true });
+  for (const name of ['mayfly.db', 'somebody-elses']) writeFileSync(join(path, name), '');
+  chmodSync(path, 0o755);
+  removeDataFolder(path);
+  expect([readdirSync(path), modeOf(path)]).toEqual([['somebody-elses'], 0o755]);
 });
 
 test('without a terminal the first key goes to a file that only its owner can read, and removing the data removes it', () => {

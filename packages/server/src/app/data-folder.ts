@@ -36,6 +36,10 @@ const ownNames = ['admin.sock', firstKeyName, 'id', 'lock', 'machines', 'mayfly.
  * the process ends.
  */
 export function holdDataFolder(path: string): DataFolder {
+  return hold(path, { closed: true });
+}
+
+function hold(path: string, { closed }: { readonly closed: boolean }): DataFolder {
   try {
     makeFolder(path);
     accessSync(path, constants.W_OK | constants.X_OK);
@@ -45,7 +49,7 @@ export function holdDataFolder(path: string): DataFolder {
       { cause },
     );
   }
-  closeToOthers(path);
+  if (closed) closeToOthers(path);
   const lock = tryLock(join(path, 'lock'), 'exclusive');
   if (lock === undefined) {
     throw new StartError(
@@ -91,7 +95,7 @@ export function isDataFolderInUse(path: string): boolean {
 
 /** Removes everything that the service created in the folder, and the folder itself if nothing else is in it. Throws if a service uses it. */
 export function removeDataFolder(path: string): void {
-  using _held = holdDataFolder(path);
+  using _held = hold(path, { closed: false });
   for (const name of readdirSync(path)) {
     if (isOwn(name)) rmSync(join(path, name), { recursive: true });
   }

@@ -97,5 +97,5 @@ async function failProvisioning(core: Core, sandbox: SandboxRecord, error: unkno
 }
 
 function reasonOf(error: unknown): string {
-  return publicReason(error, 'the machine could not be started');
+  return publicReason(error, 'the machine did not start');
 }

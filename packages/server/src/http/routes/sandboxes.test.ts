@@ -52,12 +52,12 @@ describe('create', () => {
     const failed = await create({}, { 'idempotency-key': 'k' });
     expect([failed.status, failed.body.error.type]).toEqual([503, 'provisioning_failed']);
     expect(failed.body.error.message).toBe(
-      'The sandbox could not be provisioned: the machine could not be started. Try again.',
+      'The sandbox could not be provisioned: the machine did not start. Try again.',
     );
     const { body } = await service.call('GET', '/v1/sandboxes');
     expect(body.data[0]).toMatchObject({
       status: 'failed',
-      status_reason: 'provisioning_failed: the machine could not be started',
+      status_reason: 'provisioning_failed: the machine did not start',
       ready_at: null,
     });
     service.driver.beforeLaunched = async () => {};
