@@ -7,7 +7,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { findCommand } from '#setup/host/probe.ts';
 
 const run = promisify(execFile);
-const deadlineMs = 60_000;
+const deadlineMs = 300_000;
 
 /** A headless Chromium with its own home folder. */
 export interface TestBrowser {

@@ -6,6 +6,9 @@ import { copyToSandbox, packageFolders } from '../guest-files.ts';
 const root = join(import.meta.dirname, '../../..');
 const scripts = 'test/previews/guest';
 
+/** Vite takes half a minute to start under emulation, and longer on a busy host. */
+const startDeadlineMs = 600_000;
+
 /** Writes a text file into a sandbox. */
 export async function putFile(target: Target, sandboxId: string, path: string, content: string): Promise<void> {
   const response = await call(target, 'PUT', `/sandboxes/${sandboxId}/files`, { path, content });
@@ -15,7 +18,8 @@ export async function putFile(target: Target, sandboxId: string, path: string, c
 /** Starts a server in a sandbox and waits until it listens. Its output goes to a file named after the port. */
 export async function startServer(target: Target, sandboxId: string, command: string, port: number): Promise<void> {
   const start = `(exec ${command}) >port-${port}.log 2>&1 </dev/null &`;
-  await output(target, sandboxId, `${start} until ss -Hltn | grep -q ':${port} '; do sleep 0.1; done`);
+  const isListening = `ss -Hltn | grep -q ':${port} '`;
+  await output(target, sandboxId, `${start} until ${isListening}; do sleep 0.1; done`, startDeadlineMs);
 }
 
 /** The command that runs guest/server.mjs, which reports the requests it receives and accepts WebSockets. */
