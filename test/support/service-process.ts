@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import type { Target } from './api-requests.ts';
 import { preparedHost } from './prepared-host.ts';
 import { type ServiceData, testApiKey } from './service-settings.ts';
@@ -41,7 +42,7 @@ export async function startServiceProcess(
       },
     },
   );
-  const [url] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(600_000) });
+  const url = await firstLine(child);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
@@ -49,11 +50,27 @@ export async function startServiceProcess(
     await exited;
   };
   return {
-    url: String(url),
+    url,
     baseUrl: `${url}/v1`,
     key: testApiKey,
     child,
     kill: () => end('SIGKILL'),
     destroy: () => end('SIGINT'),
   };
+}
+
+/** The first line that a process prints. Fails if it exits without one. */
+async function firstLine(child: ChildProcess & { readonly stdout: Readable }): Promise<string> {
+  const waiting = new AbortController();
+  const signal = AbortSignal.any([waiting.signal, AbortSignal.timeout(600_000)]);
+  const exited = once(child, 'exit', { signal }).then(([code, name]) => {
+    throw new Error(`The service exited before it was ready (${name ?? `exit code ${code}`}).`);
+  });
+  const line = once(createInterface(child.stdout), 'line', { signal }).then(([text]) => String(text));
+  try {
+    return await Promise.race([line, exited]);
+  } finally {
+    waiting.abort();
+    await Promise.allSettled([line, exited]);
+  }
 }

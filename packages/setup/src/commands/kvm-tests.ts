@@ -4,7 +4,7 @@ import { createAnnouncer, formatElapsed } from '../announce.ts';
 import { planBuild } from '../artifacts.ts';
 import { readEnvironment } from '../environment.ts';
 import { refuseUnfitHost } from '../host/problems.ts';
-import { runInOuterMachine } from '../outer-machine/run.ts';
+import { inconclusiveExitCode, runInOuterMachine } from '../outer-machine/run.ts';
 import { describeAcceleration, type PrepareOptions, prepareParts } from '../prepare.ts';
 import { debianGoChoice } from '../steps/go.ts';
 import { localProgram, runInherited } from './checks.ts';
@@ -26,8 +26,14 @@ export async function testOnKvm(args: readonly string[], signal: AbortSignal): P
   const startedMs = performance.now();
   const code = options.here || (await hasKvm()) ? await testHere(options) : await testWithoutKvm(setup, options);
   const elapsed = formatElapsed(performance.now() - startedMs);
-  announcer.line(code === 0 ? `✓ KVM tests passed … ${elapsed}` : `✗ KVM tests FAILED … ${elapsed}, exit code ${code}`);
+  announcer.line(verdict(code, elapsed));
   return code;
+}
+
+function verdict(code: number, elapsed: string): string {
+  if (code === 0) return `✓ KVM tests passed … ${elapsed}`;
+  if (code === inconclusiveExitCode) return `? KVM tests without a result … ${elapsed}, exit code ${code}`;
+  return `✗ KVM tests FAILED … ${elapsed}, exit code ${code}`;
 }
 
 interface KvmTestOptions {

@@ -20,7 +20,10 @@ export interface OuterCommand {
   readonly limitMs: number;
 }
 
-/** Runs a command of this checkout in an outer machine and returns its exit code. */
+/** The exit code when the emulation crashed or was too slow: EX_TEMPFAIL of sysexits.h. */
+export const inconclusiveExitCode = 75;
+
+/** Runs a command of this checkout in an outer machine and returns its exit code, or the one for an inconclusive run. */
 export async function runInOuterMachine(
   { binary, preloadPath }: Pick<QemuEngine, 'binary' | 'preloadPath'>,
   parts: PreparedParts,
@@ -34,16 +37,23 @@ export async function runInOuterMachine(
   using lock = await tryLock(entryLockPath(context.cacheDir, run));
   if (!lock) throw new SetupError('Another npm run test:kvm of this checkout is running. Wait until it has ended.');
   for (let attempt = 1; ; attempt += 1) {
-    const code = await withStagingFolder(context.cacheDir, run, (folder) =>
+    const result = await withStagingFolder(context.cacheDir, run, (folder) =>
       runOnce({ binary, preloadPath, image, folder, parts, command }),
     );
-    if (code <= 128 || attempt === maxAttempts) return code;
-    announcer.line(`The command in the outer machine was killed by signal ${code - 128}. It is run once more.`);
+    if (result.kind === 'ended') return result.code;
+    announcer.line(`${result.reason} That says nothing about the suites.`);
+    if (result.kind === 'out of time' || attempt === maxAttempts) return inconclusiveExitCode;
+    announcer.line('They are run once more.');
   }
 }
 
-/** A test that fails makes the command exit with a small code. Under emulation, Node.js itself was once killed by SIGSEGV before it printed a line. */
 const maxAttempts = 2;
+
+/** What an outer machine says about its command. */
+type OuterVerdict =
+  | { readonly kind: 'ended'; readonly code: number }
+  /** The emulation, not the command, is to blame. */
+  | { readonly kind: 'crashed' | 'out of time'; readonly reason: string };
 
 interface OuterRun extends Pick<QemuEngine, 'binary' | 'preloadPath'> {
   readonly image: OuterImage;
@@ -53,8 +63,8 @@ interface OuterRun extends Pick<QemuEngine, 'binary' | 'preloadPath'> {
   readonly command: OuterCommand;
 }
 
-/** Runs the command in a new outer machine and returns its exit code. */
-async function runOnce({ binary, preloadPath, image, folder, parts, command }: OuterRun): Promise<number> {
+/** Runs the command in a new outer machine. */
+async function runOnce({ binary, preloadPath, image, folder, parts, command }: OuterRun): Promise<OuterVerdict> {
   const { context } = parts;
   const { announcer } = context;
   const consolePath = join(folder, 'console.log');
@@ -77,7 +87,9 @@ async function runOnce({ binary, preloadPath, image, folder, parts, command }: O
   using progress = relayLines(announcer);
   const { limitMs: deadlineMs } = command;
   const machine = { binary, preloadPath, deadlineMs, signal: context.signal, onLine: progress.onLine };
-  return await explainResult(await runOuterMachine(plan, machine), consolePath, announcer);
+  const result = await runOuterMachine(plan, machine);
+  if (result.kind !== 'exited') announcer.line(`Its last kernel messages:\n${await readConsoleTail(consolePath)}`);
+  return judgeResult(result, progress.crashLine());
 }
 
 const mib = 2 ** 20;
@@ -115,27 +127,51 @@ function builtEntries({ kernel, agent, jail, net, initramfs, disks }: BuildPlan)
 
 const silenceMs = 30_000;
 
+interface Progress extends Disposable {
+  readonly onLine: (line: string) => void;
+  /** The first line in which a Node.js process reported its own crash. */
+  readonly crashLine: () => string | undefined;
+}
+
 /** Prints the lines of the outer machine with the time, and says so when there were none for a while. */
-function relayLines(announcer: Announcer): Disposable & { readonly onLine: (line: string) => void } {
+function relayLines(announcer: Announcer): Progress {
   const startedMs = performance.now();
   const print = (text: string) =>
     announcer.line(`${formatElapsed(performance.now() - startedMs).padStart(12)} │ ${text}`);
   const timer = setInterval(() => print('…'), silenceMs);
+  let crashLine: string | undefined;
   return {
     onLine: (line) => {
       timer.refresh();
+      crashLine ??= isCrashLine(line) ? line.trim() : undefined;
       print(line.trimEnd());
     },
+    crashLine: () => crashLine,
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }
 
-async function explainResult(result: OuterResult, consolePath: string, announcer: Announcer): Promise<number> {
-  if (result.kind === 'exited') return result.code;
-  const reason =
-    result.kind === 'out of time'
-      ? 'The outer machine did not finish in time. Allow more with --minutes.'
-      : `The outer machine ended without a result. ${result.reason}`;
-  announcer.line(`${reason}\nIts last kernel messages:\n${await readConsoleTail(consolePath)}`);
-  return 1;
+/** Whether V8 printed this line because a check of its own failed. */
+export function isCrashLine(line: string): boolean {
+  return /^\s*# (Fatal error in |Check failed: )/.test(line);
+}
+
+/** Failed tests make the command exit with a small code. Under emulation, Node.js itself crashes now and then, in the test runner or in a service. */
+export function judgeResult(result: OuterResult, crashLine: string | undefined): OuterVerdict {
+  if (result.kind === 'out of time') {
+    return { kind: 'out of time', reason: 'The outer machine did not finish in time. Allow more with --minutes.' };
+  }
+  if (result.kind === 'machine failed') {
+    return { kind: 'crashed', reason: `The outer machine ended without a result: ${result.reason}.` };
+  }
+  if (result.code > 128) {
+    return {
+      kind: 'crashed',
+      reason: `The command in the outer machine was killed by signal ${result.code - 128}.`,
+    };
+  }
+  if (result.code !== 0 && crashLine !== undefined) {
+    return { kind: 'crashed', reason: `Node.js crashed in the outer machine (${crashLine}).` };
+  }
+  return { kind: 'ended', code: result.code };
 }
