@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Target } from './api-requests.ts';
-import { preparedHost } from './prepared-host.ts';
+import { type PreparedHost, preparedHost } from './prepared-host.ts';
 import { type ServiceData, testApiKey } from './service-settings.ts';
 
 /** A service that runs in its own process. */
@@ -21,27 +21,24 @@ export interface ServiceProcess extends Target {
 export async function startServiceProcess(
   data: ServiceData,
   settings: Readonly<Record<string, string>> = {},
+  host: PreparedHost = preparedHost(),
 ): Promise<ServiceProcess> {
   const script = join(import.meta.dirname, 'run-service.ts');
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', script, JSON.stringify(preparedHost())],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        ...process.env,
-        ...data.settings,
-        MAYFLY_PORT: '0',
-        MAYFLY_PREVIEW_PORT: '0',
-        // Keeps preview URLs the same after a restart.
-        MAYFLY_PREVIEW_PUBLIC_PORT: '8443',
-        MAYFLY_BOOTSTRAP_API_KEY: testApiKey,
-        MAYFLY_LOG_LEVEL: 'error',
-        MAYFLY_POOL: 'none',
-        ...settings,
-      },
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(host)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      ...data.settings,
+      MAYFLY_PORT: '0',
+      MAYFLY_PREVIEW_PORT: '0',
+      // Keeps preview URLs the same after a restart.
+      MAYFLY_PREVIEW_PUBLIC_PORT: '8443',
+      MAYFLY_BOOTSTRAP_API_KEY: testApiKey,
+      MAYFLY_LOG_LEVEL: 'error',
+      MAYFLY_POOL: 'none',
+      ...settings,
     },
-  );
+  });
   const url = await firstLine(child);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -164,11 +164,11 @@ describe('output', () => {
     const listed = await adminText('sandboxes', 'list');
     expect(listed.stdout).toMatch(/^SANDBOX +E-MAIL +SIZE +STATUS +CREATED +EXPIRES +NAME\nsbx_\w+ +ada@.+ running /);
     const trail = await adminText('audit', '--email', email);
-    expect(trail.stdout.split('\n')[0]).toMatch(/^TIME +ACCOUNT +ACTOR +SOURCE +ACTION +TARGET +RESULT$/);
+    expect(trail.stdout.split('\n')[0]).toMatch(/^TIME +ACCOUNT +ACTOR +SOURCE +ACTION +TARGET +RESULT +DETAILS$/);
     expect(trail.stdout).toMatch(
       new RegExp(`ada@example.com +key_\\w+ +127.0.0.1 +createSandbox +${String(id)} +201\\n`),
     );
-    expect(trail.stdout).toMatch(/- +operator \S+ +- +accounts.create +ada@example.com +200\n$/);
+    expect(trail.stdout).toMatch(/- +operator \S+ +- +accounts.create +ada@example.com +200 +\{.*5.*\}\n$/);
   });
 
   test('a table of limits', async () => {

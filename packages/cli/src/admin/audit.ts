@@ -26,7 +26,7 @@ export function addAudit(admin: Command, io: CliIo): void {
       client.call(listAuditEvents, { query: { email, target, since, limit } }),
     show: ({ data }) =>
       table(
-        ['TIME', 'ACCOUNT', 'ACTOR', 'SOURCE', 'ACTION', 'TARGET', 'RESULT'],
+        ['TIME', 'ACCOUNT', 'ACTOR', 'SOURCE', 'ACTION', 'TARGET', 'RESULT', 'DETAILS'],
         data.map((event) => [
           event.at,
           event.email ?? event.account_id ?? '-',
@@ -35,6 +35,7 @@ export function addAudit(admin: Command, io: CliIo): void {
           event.action,
           event.target ?? '-',
           resultOf(event),
+          event.details ?? '',
         ]),
       ),
   });

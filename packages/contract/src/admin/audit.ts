@@ -17,6 +17,8 @@ const auditEventSchema = z.object({
   email: z.string().nullable(),
   action: z.string(),
   target: z.string().nullable(),
+  /** What an operator's command was given, as JSON, e.g. the credit. */
+  details: z.string().nullable(),
   request_id: z.string().nullable(),
   /** An HTTP status; null if the service died before the result was recorded. */
   status: z.int().nullable(),

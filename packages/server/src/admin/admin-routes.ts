@@ -80,7 +80,7 @@ function addSandboxRoutes(serve: Serve, core: Core): void {
 function noteDestroyed({ audit }: Core, actor: AuditActor, destroyed: readonly OwnedSandbox[]): void {
   for (const { sandbox } of destroyed) {
     const { id: target, accountId } = sandbox;
-    const event = { actor, accountId, action: contract.destroySandbox.name, target, requestId: null };
+    const event = { actor, accountId, action: contract.destroySandbox.name, target, details: null, requestId: null };
     audit.note(event, { status: 200, errorType: null });
   }
 }

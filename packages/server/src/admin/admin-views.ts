@@ -99,6 +99,7 @@ export async function auditListView(core: Core, { email, target, since, limit }:
     email: emails.get(accountId ?? '') ?? null,
     action: event.action,
     target: event.target,
+    details: event.details,
     request_id: requestId,
     status: result?.status ?? null,
     error_type: result?.errorType ?? null,

@@ -39,7 +39,13 @@ export function serveOperation<Op extends AdminOperation>(
       });
       if (!success) throw new AccountError('invalid_request', describeFailedRules(error.issues));
       const actor = operatorOf(request);
-      const event = { actor, action: name, requestId: null, ...(await subjectOf(core, data)) };
+      const event = {
+        actor,
+        action: name,
+        details: detailsOf(data.body),
+        requestId: null,
+        ...(await subjectOf(core, data)),
+      };
       const run = () => handler({ ...data, actor } as unknown as Input<Op>);
       return await (method === 'GET' ? noteRead(core, event, run) : core.audit.recordCommand(event, resultOf, run));
     },
@@ -65,6 +71,12 @@ function operatorOf({ headers }: FastifyRequest): AuditActor {
   const given = headers[operatorHeader];
   const name = typeof given === 'string' ? given.replace(unprintable, '?').slice(0, 64) : '';
   return { kind: 'operator', name: name === '' ? 'root' : name };
+}
+
+/** The body without the address of the account, which the event has elsewhere. No command is given a secret. */
+function detailsOf(body: unknown): string | null {
+  const { email: _, ...given } = z.looseObject({}).catch({}).parse(body);
+  return Object.keys(given).length === 0 ? null : JSON.stringify(given);
 }
 
 /** Where operations name what they act on. */

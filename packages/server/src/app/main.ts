@@ -91,7 +91,14 @@ export async function destroySandboxes(machines: PreparedMachines): Promise<numb
     const service = await startService(serviceOptions({ ...config, pool: {} }, machines));
     const running = await service.core.store.sandboxes.withStatus(['running']);
     const actor = { kind: 'operator', name: 'npm run destroy' } as const;
-    const event = { actor, accountId: null, action: 'sandboxes.destroy', target: 'all', requestId: null };
+    const event = {
+      actor,
+      accountId: null,
+      action: 'sandboxes.destroy',
+      target: 'all',
+      details: null,
+      requestId: null,
+    };
     service.core.audit.note(event, { status: 200, errorType: null });
     await service.stop('destroy');
     process.stdout.write(`Destroyed ${running.length} running ${running.length === 1 ? 'sandbox' : 'sandboxes'}.\n`);

@@ -57,6 +57,7 @@ function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: Fasti
       accountId: account.id,
       action: operation,
       target: sandboxId ?? null,
+      details: null,
       requestId: request.id,
     },
     { status: reply.statusCode, errorType: errorType ?? null },

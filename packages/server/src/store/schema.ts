@@ -106,6 +106,7 @@ export interface AuditEventsTable {
   account_id: string | null;
   action: string;
   target: string | null;
+  details: string | null;
   request_id: string | null;
   /** Null until the result is known. */
   status: number | null;

@@ -8,6 +8,7 @@ const event = {
   accountId: 'acct_1',
   action: 'createSandbox',
   target: null,
+  details: null,
   requestId: 'req_1',
 } as const;
 const ok = { status: 201, errorType: null };
@@ -65,8 +66,9 @@ test('events wait for a database that is down, up to a limit; what is dropped be
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ event: 'audit_events_lost', events: 7 });
 });
 
-test('a target of any length is cut', async () => {
-  trail.note({ ...event, target: 'x'.repeat(50_000) }, ok);
+test('a target and details of any length are cut', async () => {
+  trail.note({ ...event, target: 'x'.repeat(50_000), details: 'x'.repeat(50_000) }, ok);
   await trail.flush();
   expect(written[0]?.target).toHaveLength(100);
+  expect(written[0]?.details).toHaveLength(1_000);
 });

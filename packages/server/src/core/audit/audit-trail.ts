@@ -9,6 +9,7 @@ const batchEvents = 500;
 const maxWaiting = 10_000;
 /** Ids from URLs are as long as the caller likes. */
 const maxTargetLength = 100;
+const maxDetailsLength = 1_000;
 
 /** An event before it is recorded. */
 export type NewAuditEvent = Omit<AuditEvent, 'id' | 'atMs' | 'result'>;
@@ -104,7 +105,12 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   #stamp(event: NewAuditEvent, result: AuditResult | null): AuditEvent {
-    const target = event.target === null ? null : event.target.slice(0, maxTargetLength).toWellFormed();
-    return { ...event, target, result, id: this.#context.ids.next('aud'), atMs: this.#context.clock.nowMs() };
+    const target = cut(event.target, maxTargetLength);
+    const details = cut(event.details, maxDetailsLength);
+    return { ...event, target, details, result, id: this.#context.ids.next('aud'), atMs: this.#context.clock.nowMs() };
   }
+}
+
+function cut(text: string | null, maxLength: number): string | null {
+  return text === null ? null : text.slice(0, maxLength).toWellFormed();
 }

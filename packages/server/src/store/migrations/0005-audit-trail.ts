@@ -12,6 +12,7 @@ export async function addAuditTrail(db: Kysely<unknown>): Promise<void> {
     .addColumn('account_id', 'text')
     .addColumn('action', 'text', (column) => column.notNull())
     .addColumn('target', 'text')
+    .addColumn('details', 'text')
     .addColumn('request_id', 'text')
     .addColumn('status', 'integer')
     .addColumn('error_type', 'text')

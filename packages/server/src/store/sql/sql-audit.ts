@@ -59,6 +59,7 @@ function rowOf({ actor, result, ...event }: AuditEvent): AuditEventsTable {
     account_id: event.accountId,
     action: event.action,
     target: event.target,
+    details: event.details,
     request_id: event.requestId,
     status: result?.status ?? null,
     error_type: result?.errorType ?? null,
@@ -73,6 +74,7 @@ function eventOf(row: Selectable<AuditEventsTable>): AuditEvent {
     accountId: row.account_id,
     action: row.action,
     target: row.target,
+    details: row.details,
     requestId: row.request_id,
     result: row.status === null ? null : { status: row.status, errorType: row.error_type },
   };

@@ -9,6 +9,7 @@ const event = (id: string, more: Partial<AuditEvent> = {}): AuditEvent => ({
   accountId: account.id,
   action: 'createSandbox',
   target: 'sbx_a',
+  details: null,
   requestId: 'req_1',
   result: { status: 201, errorType: null },
   ...more,
@@ -27,7 +28,7 @@ export function describeAudit(opened: OpenedStore): void {
 
   test('the result of a command is recorded afterwards', async () => {
     const { audit } = opened();
-    const started = event('aud_1', { actor: operator, requestId: null, result: null });
+    const started = event('aud_1', { actor: operator, details: '{"usd":5}', requestId: null, result: null });
     await audit.append([started]);
     expect(await audit.list({ limit: 10 })).toEqual([started]);
     const result = { status: 409, errorType: 'email_taken' };

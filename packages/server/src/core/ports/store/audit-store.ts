@@ -21,6 +21,8 @@ export interface AuditEvent {
   readonly action: string;
   /** What it was done to, e.g. the id of a sandbox or key. */
   readonly target: string | null;
+  /** What an operator's command was given, as JSON, e.g. the credit. Of an API call, null. */
+  readonly details: string | null;
   /** Of an API call: its id in the service's log. */
   readonly requestId: string | null;
   /** Null if the service died before the result was recorded. */

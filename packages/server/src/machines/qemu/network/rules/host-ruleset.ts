@@ -84,7 +84,8 @@ table inet mayfly {
     oifgroup ${linkGroup} drop${guard}
   }
   chain new_connection {
-    add @${connectionsSet} { iifname ct count over ${connections} } reject with icmp type admin-prohibited
+    meta l4proto tcp add @${connectionsSet} { iifname ct count over ${connections} } reject with tcp reset
+    meta l4proto != tcp add @${connectionsSet} { iifname ct count over ${connections} } reject with icmp type admin-prohibited
     meta l4proto tcp ct timeout set "tcp_connections"
     meta l4proto udp ct timeout set "udp_connections"
   }

@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import type { Template } from '#server/machines/qemu/template/template.ts';
+import { templateFiles } from '#server/machines/qemu/template/template.ts';
+import { createSandbox, output } from '../support/api-requests.ts';
+import { type PreparedHost, preparedHost } from '../support/prepared-host.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { newServiceData } from '../support/service-settings.ts';
+
+let service: ServiceProcess | undefined;
+const data = await newServiceData();
+const cacheDir = await mkdtemp(join(tmpdir(), 'mayfly-old-guest-'));
+afterAll(async () => {
+  await service?.destroy();
+  await data.remove();
+  await rm(cacheDir, { recursive: true, force: true });
+});
+
+/** A host with its own copy of the guest's small template and disk: the guest before an update. */
+async function hostBeforeUpdate(): Promise<PreparedHost> {
+  const host = preparedHost();
+  const { small } = host.templates;
+  const folder = join(cacheDir, 'template-small');
+  const basePath = join(cacheDir, basename(small.manifest.basePath));
+  await chmod(cacheDir, 0o755);
+  await mkdir(folder, { mode: 0o755 });
+  execFileSync('cp', ['--recursive', '--sparse=always', `${small.folder}/.`, folder]);
+  execFileSync('cp', ['--sparse=always', small.manifest.basePath, basePath]);
+  const old: Template = { ...templateFiles(folder), manifest: { ...small.manifest, basePath } };
+  return { ...host, templates: { ...host.templates, small: old } };
+}
+
+it('a running sandbox keeps its guest when the guest is updated, even after the old one was removed from the cache', async () => {
+  service = await startServiceProcess(data, {}, await hostBeforeUpdate());
+  const sandbox = await createSandbox(service);
+  await service.kill();
+  await rm(cacheDir, { recursive: true });
+
+  service = await startServiceProcess(data);
+  // Nothing has read these files yet, so they come from the removed disk.
+  const read = 'find /usr/share/doc -type f | sort | head -200 | xargs cat | wc -c; node -p 6*7';
+  const [bytes, answer] = (await output(service, sandbox.id, read)).split('\n');
+  expect(Number(bytes)).toBeGreaterThan(100_000);
+  expect(answer).toBe('42');
+  const next = await createSandbox(service);
+  expect(await output(service, next.id, read)).toBe(`${bytes}\n42`);
+});
