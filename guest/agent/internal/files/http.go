@@ -76,6 +76,13 @@ func put(w http.ResponseWriter, r *http.Request) {
 	sendJSON(w, map[string]any{"path": p, "bytes": n})
 }
 
+// listing is the answer to GET /files/list. The service reads it entry by entry, in this order.
+type listing struct {
+	Path      string  `json:"path"`
+	Entries   []Entry `json:"entries"`
+	Truncated bool    `json:"truncated"`
+}
+
 func getList(w http.ResponseWriter, r *http.Request) {
 	p, limit, err := target(r, "max_entries", defaultEntries)
 	if err != nil {
@@ -87,7 +94,7 @@ func getList(w http.ResponseWriter, r *http.Request) {
 		fault.Send(w, err)
 		return
 	}
-	sendJSON(w, map[string]any{"path": p, "entries": entries, "truncated": truncated})
+	sendJSON(w, listing{p, entries, truncated})
 }
 
 func del(w http.ResponseWriter, r *http.Request) {
