@@ -65,7 +65,17 @@ async function delays() {
   };
 }
 
-/** Runs commands of the innocent account during an attack, adds a row to the table and checks the time for which the event loop was held. */
+/** How long the innocent account waits for a sandbox and its first command, in milliseconds. */
+async function createMs(): Promise<number> {
+  const startedMs = performance.now();
+  const { id } = await createSandbox(innocent);
+  expect((await exec(innocent, id, 'true')).exit_code).toBe(0);
+  const elapsedMs = performance.now() - startedMs;
+  await deleteSandbox(innocent, id);
+  return elapsedMs;
+}
+
+/** Runs commands and a create of the innocent account during an attack, adds a row to the table and checks the time for which the event loop was held. */
 async function attack(name: string, start: () => Promise<() => Promise<Record<string, string | number>>>) {
   const baselineMs = await medianMs();
   await service.peakBytes();
@@ -73,6 +83,7 @@ async function attack(name: string, start: () => Promise<() => Promise<Record<st
   const before = await delays();
   const end = await start();
   const loadedMs = await medianMs();
+  const createdMs = await createMs();
   const figures = await end();
   const after = await delays();
   const longestTurnMs = await service.longestTurnMs();
@@ -82,6 +93,7 @@ async function attack(name: string, start: () => Promise<() => Promise<Record<st
     ...figures,
     innocent_ms: Math.round(loadedMs),
     baseline_ms: Math.round(baselineMs),
+    create_ms: Math.round(createdMs),
     longest_turn_ms: Math.round(longestTurnMs),
     delayed_over_50_ms: `${after.all - after.short - (before.all - before.short)} of ${after.all - before.all}`,
     peak_mib: peakMib,
