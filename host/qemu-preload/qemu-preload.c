@@ -12,7 +12,7 @@
 // as free back to the host in two steps: it punches a hole into the file, then it drops its own copy of the pages. It refuses both for a
 // file that it opened read-only, although only the second is wanted here: a dropped page shows the template's content again, and the
 // content of a free page does not matter. So QEMU believes to have opened the file for writing, gets a descriptor that can only read, and
-// the hole is never punched. MAYFLY_RAM_FILE names the file; without it nothing changes.
+// the hole is never punched. MAYFLY_RAM_FILE names the file; without it nothing changes. Only the first open is treated in this way.
 static int ram_fd = -1;
 
 static int is_ram(const char *path) {
@@ -21,7 +21,7 @@ static int is_ram(const char *path) {
 }
 
 static int open_file(const char *path, int flags, mode_t mode) {
-  if (!is_ram(path)) return syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+  if (ram_fd >= 0 || !is_ram(path)) return syscall(SYS_openat, AT_FDCWD, path, flags, mode);
   ram_fd = syscall(SYS_openat, AT_FDCWD, path, (flags & ~(O_ACCMODE | O_CREAT)) | O_RDONLY, 0);
   return ram_fd;
 }
