@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import type { DiskBallast } from '../core/ports/runtime.ts';
 import { runProgram } from '../machines/host/run-program.ts';
 
+/** Its file in the data folder. */
+export const ballastName = 'ballast';
+
 const largestBytes = 64 * 1024 ** 2;
 
 /** The share of the disk reserve that the ballast takes. */
@@ -13,7 +16,7 @@ const allocateDeadlineMs = 30_000;
 
 /** The ballast of a data folder: a file that occupies disk space until the database needs it. It is held by the first check that finds room. */
 export function openBallast(dataDir: string, diskReserveBytes: number): DiskBallast {
-  const path = join(dataDir, 'ballast');
+  const path = join(dataDir, ballastName);
   const sizeBytes = Math.min(Math.floor(diskReserveBytes * reserveShare), largestBytes);
   let isHeld = sizeBytes === 0 || existsSync(path);
   return {

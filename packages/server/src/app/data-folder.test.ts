@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openBallast } from './ballast.ts';
 import { holdDataFolder, removeDataFolder } from './data-folder.ts';
 import { shownKey } from './main.ts';
 
@@ -56,6 +57,14 @@ test('without a terminal the first key goes to a file that only its owner can re
   const file = join(path, 'first-api-key');
   expect(shownKey('mf_key', { dataDir: path }, false)).toEqual({ file });
   expect([modeOf(file), readFileSync(file, 'utf8')]).toEqual([0o600, 'mf_key\n']);
+  removeDataFolder(path);
+  expect(() => statSync(path)).toThrow('ENOENT');
+});
+
+test('removing the data removes the ballast', async () => {
+  holdDataFolder(path)[Symbol.dispose]();
+  await openBallast(path, 2 ** 20).hold();
+  expect(readdirSync(path)).toContain('ballast');
   removeDataFolder(path);
   expect(() => statSync(path)).toThrow('ENOENT');
 });

@@ -16,6 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { oneLine } from '../core/errors/api-error.ts';
 import { tryLock } from '../machines/host/lock-file.ts';
+import { ballastName } from './ballast.ts';
 import { StartError } from './start-error.ts';
 
 /** The data folder, locked by this process until it is disposed of. */
@@ -29,7 +30,7 @@ export interface DataFolder extends Disposable {
 const firstKeyName = 'first-api-key';
 
 /** The beginnings of the names of all files and folders that the service creates in a data folder. */
-const ownNames = ['admin.sock', firstKeyName, 'id', 'lock', 'machines', 'mayfly.db', 'preview-authority'];
+const ownNames = ['admin.sock', ballastName, firstKeyName, 'id', 'lock', 'machines', 'mayfly.db', 'preview-authority'];
 
 /**
  * Creates the folder if necessary, closes it to other users and locks it: one service per data folder. The kernel releases the lock when
