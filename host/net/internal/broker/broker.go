@@ -141,15 +141,19 @@ func (b *Broker) apply(found *served, mode names.Mode, transaction string, kept 
 	return nil
 }
 
-// Remove makes the resolver close the sockets of a machine. A slot that is not served is not an error.
+// Remove makes the resolver close the sockets of a machine. A slot that is not served is not an error. Afterwards no request for the machine
+// changes rules, not even one that was waiting: the next machine in the slot has the same path.
 func (b *Broker) Remove(slot int) error {
 	b.mu.Lock()
-	_, isServed := b.machines[slot]
+	found := b.machines[slot]
 	delete(b.machines, slot)
 	b.mu.Unlock()
-	if !isServed {
+	if found == nil {
 		return nil
 	}
+	found.rules.Lock()
+	found.mode = names.None
+	found.rules.Unlock()
 	_, err := b.order(wire.FromBroker{Action: wire.Remove, Slot: slot})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,12 +62,18 @@ type hostile struct {
 	broker *Broker
 	host   *fakeHost
 	ended  chan error
+	// fd is the same socket, for bytes that are no message.
+	fd     int
 	buffer []byte
 }
 
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
 	ours, file, err := wire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := syscall.Dup(int(file.Fd()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,13 +84,19 @@ func newHostile(t *testing.T) *hostile {
 	host := &fakeHost{}
 	refused := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("0.0.0.0/8")}
 	broker := New(ours, host, Settings{Refused: refused, LookupsPerSecond: 500})
-	h := &hostile{t: t, conn: theirs, broker: broker, host: host, ended: make(chan error, 1), buffer: make([]byte, wire.MaxFromBrokerBytes)}
+	h := &hostile{t: t, conn: theirs, broker: broker, host: host, ended: make(chan error, 1), fd: fd, buffer: make([]byte, wire.MaxFromBrokerBytes)}
 	go func() { h.ended <- broker.Run() }()
 	t.Cleanup(func() {
 		theirs.Close()
+		syscall.Close(fd)
 		<-broker.stopped
 	})
 	return h
+}
+
+func (h *hostile) raw(text []byte) error {
+	_, err := syscall.Write(h.fd, text)
+	return err
 }
 
 func (h *hostile) receive() (wire.FromBroker, []*os.File) {
@@ -180,6 +193,7 @@ func TestTheResolverOpensOnlyWhatItsMachinesMayReach(t *testing.T) {
 func TestAMachineThatWasRemovedCannotBeOpened(t *testing.T) {
 	h := newHostile(t)
 	h.add(5, names.List)
+	waiting := h.broker.find(5)
 	removed := make(chan error, 1)
 	go func() { removed <- h.broker.Remove(5) }()
 	order, _ := h.receive()
@@ -189,6 +203,9 @@ func TestAMachineThatWasRemovedCannotBeOpened(t *testing.T) {
 	}
 	if h.ask(wire.FromResolver{Kind: wire.Open, ID: 1, Number: 5, Entries: entry("203.0.113.1", 60)}) {
 		t.Fatal("opened")
+	}
+	if waiting.mode != names.None {
+		t.Fatal("a request that was waiting can be opened")
 	}
 }
 

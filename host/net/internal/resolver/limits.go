@@ -2,6 +2,7 @@ package resolver
 
 import (
 	"fmt"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -22,6 +23,8 @@ func Limit() error {
 			return fmt.Errorf("limit %d: %w", resource, err)
 		}
 	}
+	// Go collects garbage more often before it reaches the limit, where it would exit.
+	debug.SetMemoryLimit(maxMemoryBytes / 4 * 3)
 	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetParentDeathSignal, uintptr(syscall.SIGKILL), 0)
 	if errno != 0 {
 		return fmt.Errorf("end with the broker: %w", errno)

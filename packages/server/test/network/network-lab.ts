@@ -184,21 +184,9 @@ export class NetworkLab {
   }
 
   /** The pids of a service's mayfly-net: the broker, which is root, and its resolver. */
-  resolverPids(service: RpcChild): { broker: number; resolver: number } {
-    const broker = this.#helperChild(service.pid, this.#tools.helperPath);
-    return { broker, resolver: this.#helperChild(broker, this.#tools.helperPath) };
-  }
-
-  /** The child of a process that runs a program. In the resolver's own root the program has the same path. */
-  #helperChild(parent: number, program: string): number {
-    const children = readdirSync(`/proc/${parent}/task`).flatMap((thread) =>
-      readFileSync(`/proc/${parent}/task/${thread}/children`, 'utf8').trim().split(' '),
-    );
-    const found = children.find(
-      (pid) => existsSync(`/proc/${pid}/exe`) && readlinkSync(`/proc/${pid}/exe`) === program,
-    );
-    if (!found) throw new Error(`Process ${parent} has no resolver.`);
-    return Number(found);
+  resolverPids(service: RpcChild, helperPath = this.#tools.helperPath): { broker: number; resolver: number } {
+    const broker = findChild(service.pid, helperPath);
+    return { broker, resolver: findChild(broker, helperPath) };
   }
 
   /** Connects a guest to a slot's tap, which is opened as the slot's user. */
@@ -263,4 +251,13 @@ export class NetworkLab {
     }
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** The child of a process that runs a program. In the resolver's own root the program has the same path. */
+export function findChild(parent: number, program: string): number {
+  const lists = readdirSync(`/proc/${parent}/task`).map((thread) => `/proc/${parent}/task/${thread}/children`);
+  const children = lists.flatMap((path) => readFileSync(path, 'utf8').split(' ')).filter(Boolean);
+  const found = children.find((pid) => existsSync(`/proc/${pid}/exe`) && readlinkSync(`/proc/${pid}/exe`) === program);
+  if (!found) throw new Error(`Process ${parent} has no child that runs ${program}.`);
+  return Number(found);
 }

@@ -1,20 +1,11 @@
 import { Resolver as DnsClient } from 'node:dns/promises';
-import {
-  existsSync,
-  globSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDnsServer } from '../../../../../test/network/dns-server.ts';
 import { goTools, hasGo, jailProgram } from '../../../../../test/network/go-tools.ts';
+import { findChild } from '../../../../../test/network/network-lab.ts';
 import { readProcessIdentity } from '../../jail/proc.ts';
 import { cidr } from '../plan/ipv4.ts';
 import { ResolverProcess } from './resolver-process.ts';
@@ -30,12 +21,6 @@ const nameServers = ['127.0.77.53', '127.0.77.54'] as const;
 interface Pids {
   readonly broker: number;
   readonly resolver: number;
-}
-
-function childOf(parent: number, program: string): number {
-  const children = globSync(`/proc/${parent}/task/*/children`).flatMap((path) => readFileSync(path, 'utf8').split(' '));
-  const isProgram = (pid: string) => existsSync(`/proc/${pid}/exe`) && readlinkSync(`/proc/${pid}/exe`) === program;
-  return Number(children.find((pid) => pid !== '' && isProgram(pid)));
 }
 
 function statusOf(pid: number): Record<string, string> {
@@ -83,8 +68,8 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('mayfly-net', () => {
     const settings = { jailPath: jailProgram(), uid, resolvConfPath, lookupsPerSecond: 500 };
     helper = new ResolverProcess(helperPath, { ...settings, refusedRanges: [cidr('10.0.0.0/8')] });
     await helper.request({ op: 'add', slot: 1, netns: '/proc/self/ns/net', listen: gateway, mode: 'all', names: [] });
-    const broker = childOf(process.pid, helperPath);
-    pids = { broker, resolver: childOf(broker, helperPath) };
+    const broker = findChild(process.pid, helperPath);
+    pids = { broker, resolver: findChild(broker, helperPath) };
   };
 
   beforeAll(async () => {
