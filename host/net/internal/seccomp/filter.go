@@ -63,7 +63,7 @@ const (
 func rules(pid int) []rule {
 	any := []uint32{
 		syscall.SYS_READ, syscall.SYS_WRITE, syscall.SYS_CLOSE, syscall.SYS_ACCEPT4, syscall.SYS_RECVFROM, syscall.SYS_RECVMSG,
-		syscall.SYS_SENDTO, syscall.SYS_GETSOCKNAME, syscall.SYS_GETPEERNAME, syscall.SYS_GETSOCKOPT, syscall.SYS_SHUTDOWN,
+		syscall.SYS_GETSOCKNAME, syscall.SYS_GETPEERNAME, syscall.SYS_SHUTDOWN,
 		syscall.SYS_EPOLL_CREATE1, syscall.SYS_EPOLL_CTL, syscall.SYS_EPOLL_PWAIT, syscall.SYS_EVENTFD2,
 		syscall.SYS_FUTEX, syscall.SYS_NANOSLEEP, syscall.SYS_CLOCK_GETTIME, syscall.SYS_CLOCK_NANOSLEEP, syscall.SYS_GETTIMEOFDAY,
 		syscall.SYS_SCHED_YIELD, syscall.SYS_SCHED_GETAFFINITY, syscall.SYS_GETPID, syscall.SYS_GETTID,
@@ -83,6 +83,9 @@ func rules(pid int) []rule {
 		rule{number: syscall.SYS_FCNTL, argument: 1, mask: ^uint32(0), values: []uint32{
 			duplicateAndClose, syscall.F_GETFL, syscall.F_SETFL, syscall.F_GETFD, syscall.F_SETFD,
 		}},
+		// Without flags: a stream socket whose connection failed could otherwise connect to any address while it sends (MSG_FASTOPEN).
+		rule{number: syscall.SYS_SENDTO, argument: 3, mask: ^uint32(0), values: []uint32{0}},
+		rule{number: syscall.SYS_GETSOCKOPT, argument: 1, mask: ^uint32(0), values: []uint32{syscall.SOL_SOCKET}},
 		rule{number: syscall.SYS_SETSOCKOPT, argument: 1, mask: ^uint32(0), values: []uint32{syscall.IPPROTO_TCP}, and: &rule{
 			argument: 2, mask: ^uint32(0), values: []uint32{syscall.TCP_NODELAY},
 		}},

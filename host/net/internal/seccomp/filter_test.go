@@ -75,6 +75,8 @@ func tryEverything() {
 		{"listen", syscall.SYS_LISTEN, [4]uintptr{fd, 1}},
 		{"send a descriptor", syscall.SYS_SENDMSG, [4]uintptr{fd}},
 		{"set a socket option", syscall.SYS_SETSOCKOPT, [4]uintptr{fd, syscall.SOL_SOCKET, syscall.SO_BROADCAST, peer}},
+		{"connect while sending", syscall.SYS_SENDTO, [4]uintptr{fd, peer, 1, 0x20000000}},
+		{"read an option of TCP", syscall.SYS_GETSOCKOPT, [4]uintptr{fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, peer}},
 		{"control a device", syscall.SYS_IOCTL, [4]uintptr{fd, 0x8912}},
 		{"start a program", syscall.SYS_EXECVE, [4]uintptr{text}},
 		{"fork", syscall.SYS_CLONE, [4]uintptr{uintptr(syscall.SIGCHLD)}},
