@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readProcessIdentity } from '#server/machines/qemu/jail/proc.ts';
+import { resolverUsers } from '#server/machines/qemu/network/resolver/resolver-users.ts';
 import { defaultNetworkLimits } from '#server/machines/qemu/network/rules/machine-ruleset.ts';
 import { canOpenNetworkLab, forbiddenAddresses, hostAddresses, NetworkLab } from '#server-test/network/network-lab.ts';
 import type { RpcChild } from '#server-test/network/rpc.ts';
@@ -184,6 +186,46 @@ print(opened)`;
     expect(await outcomes(['203.0.113.1:80'], 'hostile')).toEqual(['refused']);
     expect(await outcomes(['203.0.113.1:80'], 'other')).toEqual(['open']);
     expect((await run('true', 'other')).exitCode).toBe(0);
+  });
+
+  it('a machine that floods the resolver with garbage, and the death of the resolver, leave the others their lookups; nothing of it is root', async () => {
+    const helperPath = preparedHost().tools.netPath;
+    const { broker, resolver } = lab.resolverPids(machines, helperPath);
+    const status = await readFile(`/proc/${resolver}/status`, 'utf8');
+    const shown = ['Uid', 'CapEff', 'CapBnd', 'NoNewPrivs', 'Seccomp'];
+    const fields = shown.map((name) => new RegExp(`^${name}:\\s+(\\S+)`, 'm').exec(status)?.[1]);
+    console.log(`resolver: ${shown.map((name, index) => `${name} ${fields[index]}`).join(', ')}`);
+    expect(Number(fields[0])).toBeGreaterThanOrEqual(resolverUsers.firstUid);
+    expect(fields.slice(1)).toEqual(['0'.repeat(16), '0'.repeat(16), '1', '2']);
+
+    const attack = `import os, socket, time
+u = socket.socket(type=socket.SOCK_DGRAM); sent = 0; end = time.time() + 5
+while time.time() < end:
+    try: u.sendto(os.urandom(12 + sent % 500), ("10.213.0.1", 53)); sent += 1
+    except OSError: pass
+    if sent % 200 == 0:
+        try:
+            t = socket.create_connection(("10.213.0.1", 53), 2); t.send(b"\\xff\\xff" + os.urandom(64)); t.close()
+        except OSError: pass
+print(sent)`;
+    let isFlooding = true;
+    const flood = run(`python3 -c '${attack}'`, 'one').finally(() => {
+      isFlooding = false;
+    });
+    const lookUp = () => run('getent ahostsv4 two.example | head -1', 'other');
+    let answered = 0;
+    while (isFlooding) {
+      expect((await lookUp()).stdout).toContain('198.51.100.1');
+      answered += 1;
+    }
+    const { stdout: sent } = await flood;
+    console.log(`${sent} garbage packets of one machine; ${answered} lookups of another were answered meanwhile`);
+    expect(lab.resolverPids(machines, helperPath)).toEqual({ broker, resolver });
+
+    lab.sh(`kill -9 ${resolver}`);
+    await expect.poll(async () => (await lookUp()).stdout).toContain('198.51.100.1');
+    expect((await run('true', 'other')).exitCode).toBe(0);
+    expect([broker, resolver].map(readProcessIdentity)).toEqual([undefined, undefined]);
   });
 
   it("neither a name of a refused range nor the operator's ranges nor QEMU's own sockets lead out", async () => {

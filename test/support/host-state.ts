@@ -17,7 +17,7 @@ ls /run/netns 2>/dev/null
 cat /proc/self/mounts
 ip route
 find /sys/fs/cgroup -type d -path '*/mayfly*' 2>/dev/null | sort
-find /run/mayfly -type f ! -name network.lock ! -name network.users ! -name owners.lock ! -name 'uid-leases.db*' 2>/dev/null | sort
+find /run/mayfly -type f ! -name network.lock ! -name network.users ! -name owners.lock ! -name '*uid-leases.db*' 2>/dev/null | sort
 `;
 
 /** The leased user ids: all, or those of one data folder. */

@@ -7,7 +7,6 @@ import (
 	"io"
 	"sync"
 
-	"mayfly/net/internal/machine"
 	"mayfly/net/internal/names"
 )
 
@@ -33,20 +32,18 @@ type Response struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Control serves the machines of one service.
-type Control struct {
-	shared  *machine.Shared
-	mu      sync.Mutex
-	serving map[int]*machine.Machine
+// Machines carries requests out.
+type Machines interface {
+	Add(slot int, netnsPath, address string, mode names.Mode, patterns []string) error
+	SetPolicy(slot int, mode names.Mode, patterns []string, transaction string) error
+	Remove(slot int) error
 }
 
-// New creates a Control without machines.
-func New(shared *machine.Shared) *Control {
-	return &Control{shared: shared, serving: map[int]*machine.Machine{}}
-}
+// maxSlot is the highest slot that fits into a message to the resolver.
+const maxSlot = 1<<16 - 1
 
 // Serve handles requests until the input ends. Requests run concurrently; the service sends one at a time per slot.
-func (c *Control) Serve(input io.Reader, output io.Writer) error {
+func Serve(machines Machines, input io.Reader, output io.Writer) error {
 	decoder := json.NewDecoder(input)
 	encoder := json.NewEncoder(output)
 	var outputMu sync.Mutex
@@ -59,7 +56,7 @@ func (c *Control) Serve(input io.Reader, output io.Writer) error {
 		}
 		go func() {
 			response := Response{ID: request.ID}
-			if err := c.handle(request); err != nil {
+			if err := handle(machines, request); err != nil {
 				response.Error = err.Error()
 			}
 			outputMu.Lock()
@@ -69,56 +66,22 @@ func (c *Control) Serve(input io.Reader, output io.Writer) error {
 	}
 }
 
-func (c *Control) handle(request Request) error {
-	if request.Op == "remove" {
-		return c.remove(request.Slot)
+func handle(machines Machines, request Request) error {
+	if request.Slot < 0 || request.Slot > maxSlot {
+		return fmt.Errorf("%d is not a slot", request.Slot)
 	}
-	policy, err := names.New(request.Mode, request.Names)
-	if err != nil {
+	if request.Op == "remove" {
+		return machines.Remove(request.Slot)
+	}
+	if _, err := names.New(request.Mode, request.Names); err != nil {
 		return err
 	}
 	switch request.Op {
 	case "add":
-		return c.add(request, policy)
+		return machines.Add(request.Slot, request.Netns, request.Listen, request.Mode, request.Names)
 	case "policy":
-		return c.setPolicy(request, policy)
+		return machines.SetPolicy(request.Slot, request.Mode, request.Names, request.Transaction)
 	default:
 		return fmt.Errorf("unknown op: %q", request.Op)
 	}
-}
-
-// add starts serving a slot. A server that the slot already has is closed first.
-func (c *Control) add(request Request, policy *names.Policy) error {
-	if err := c.remove(request.Slot); err != nil {
-		return err
-	}
-	added, err := machine.Start(request.Netns, request.Listen, c.shared, policy)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.serving[request.Slot] = added
-	return nil
-}
-
-func (c *Control) setPolicy(request Request, policy *names.Policy) error {
-	c.mu.Lock()
-	found := c.serving[request.Slot]
-	c.mu.Unlock()
-	if found == nil {
-		return fmt.Errorf("slot %d is not served", request.Slot)
-	}
-	return found.SetPolicy(policy, request.Transaction)
-}
-
-// remove stops serving a slot. A slot that is not served is not an error.
-func (c *Control) remove(slot int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if found := c.serving[slot]; found != nil {
-		found.Close()
-		delete(c.serving, slot)
-	}
-	return nil
 }

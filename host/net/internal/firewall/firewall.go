@@ -4,20 +4,15 @@ package firewall
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os/exec"
 	"strings"
 	"time"
+
+	"mayfly/net/internal/wire"
 )
 
 // nftTimeout is how long nft may take.
 const nftTimeout = 10 * time.Second
-
-// Entry is a resolved address and how long connections to it are allowed.
-type Entry struct {
-	IP  netip.Addr
-	For time.Duration
-}
 
 // Apply runs one nft transaction in the namespace at a path.
 func Apply(netnsPath, transaction string) error {
@@ -33,7 +28,7 @@ func Apply(netnsPath, transaction string) error {
 
 // Open returns the part of a transaction that allows connections to entries. nft keeps the old timeout of an element
 // that exists, so each element is added, deleted and added again.
-func Open(entries []Entry) string {
+func Open(entries []wire.Entry) string {
 	var text strings.Builder
 	for _, entry := range entries {
 		timed := fmt.Sprintf("%s timeout %ds", entry.IP, int(entry.For/time.Second))

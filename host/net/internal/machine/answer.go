@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"mayfly/net/internal/dnsmsg"
-	"mayfly/net/internal/firewall"
 	"mayfly/net/internal/names"
+	"mayfly/net/internal/upstream"
+	"mayfly/net/internal/wire"
 )
 
 var errPolicyChanged = errors.New("the policy no longer allows this name")
@@ -30,7 +31,7 @@ func (m *Machine) answer(message []byte, overUDP bool) []byte {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	response, err := m.shared.Servers.Exchange(ctx, query, overUDP)
+	response, err := upstream.Exchange(ctx, m.shared.Servers, query, overUDP)
 	if err != nil {
 		return query.Reply(dnsmsg.RcodeServerFailure)
 	}
@@ -59,14 +60,16 @@ func refusal(policy *names.Policy) int {
 	return dnsmsg.RcodeRefused
 }
 
-// SetPolicy replaces the policy and the namespace's rules in one transaction. When it fails, both stay as they were.
-func (m *Machine) SetPolicy(policy *names.Policy, transaction string) error {
+// SetPolicy replaces the policy. Apply puts the namespace's rules into force, in one transaction with the addresses that the new policy
+// keeps open. When it fails, the old policy stays.
+func (m *Machine) SetPolicy(policy *names.Policy, apply func(kept []wire.Entry) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var kept []wire.Entry
 	if policy.Mode() == names.List {
-		transaction += firewall.Open(m.resolved.allowedBy(policy, time.Now()))
+		kept = m.resolved.allowedBy(policy, time.Now())
 	}
-	if err := firewall.Apply(m.netnsPath, transaction); err != nil {
+	if err := apply(kept); err != nil {
 		return err
 	}
 	m.policy = policy
@@ -87,16 +90,16 @@ func (m *Machine) open(name string, addresses []dnsmsg.Address) error {
 		return errPolicyChanged
 	}
 	now := time.Now()
-	var entries []firewall.Entry
+	var entries []wire.Entry
 	for _, address := range addresses {
-		openFor := min(max(address.TTL+openAfterTTL, minOpenFor), maxOpenFor)
+		openFor := min(max(address.TTL+openAfterTTL, minOpenFor), MaxOpenFor)
 		if m.resolved.isOpen(name, address.IP, now.Add(min(address.TTL, openFor))) {
 			continue
 		}
-		entries = append(entries, firewall.Entry{IP: address.IP, For: openFor})
+		entries = append(entries, wire.Entry{IP: address.IP, For: openFor})
 	}
 	if m.policy.Mode() == names.List && len(entries) > 0 {
-		if err := firewall.Apply(m.netnsPath, firewall.Open(entries)); err != nil {
+		if err := m.allow(entries); err != nil {
 			return err
 		}
 	}

@@ -1,36 +1,45 @@
-// Package machine serves DNS to one machine. It listens in the machine's namespace and asks the host's resolvers.
+// Package machine serves DNS to one machine, on sockets that were opened in the machine's namespace, and asks the host's resolvers.
 package machine
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"mayfly/net/internal/names"
-	"mayfly/net/internal/netns"
 	"mayfly/net/internal/upstream"
+	"mayfly/net/internal/wire"
+)
+
+// The limits that the broker enforces as well.
+const (
+	// MaxQueriesPerSecond is the lookup rate of one machine.
+	MaxQueriesPerSecond = 200
+	// MaxOpenFor is how long an address can stay open without another lookup.
+	MaxOpenFor = 24 * time.Hour
 )
 
 // The limits of one machine, so that it cannot starve the others.
 const (
 	maxPendingQueries    = 64
 	maxConnections       = 16
-	queriesPerSecond     = 200
+	queriesPerSecond     = MaxQueriesPerSecond
 	queryBurst           = 400
-	maxResolvedAddresses = 1024
+	maxResolvedAddresses = wire.MaxEntries
 	connectionIdleFor    = 10 * time.Second
 	answerTimeout        = 6 * time.Second
 	minOpenFor           = 60 * time.Second
 	openAfterTTL         = 30 * time.Second
-	maxOpenFor           = 24 * time.Hour
 	pauseAfterError      = 10 * time.Millisecond
 )
 
 // Shared is what the DNS servers of all machines have in common.
 type Shared struct {
-	Servers *upstream.Servers
+	Servers upstream.Servers
 	// Refused are the ranges whose addresses no answer may contain.
 	Refused []netip.Prefix
 	Rate    *TotalRate
@@ -40,9 +49,45 @@ func (s *Shared) isRefused(ip netip.Addr) bool {
 	return slices.ContainsFunc(s.Refused, func(refused netip.Prefix) bool { return refused.Contains(ip) })
 }
 
+// Sockets are those on which a machine's queries arrive.
+type Sockets struct {
+	UDP *net.UDPConn
+	TCP net.Listener
+}
+
+// SocketsFrom takes over descriptors: a UDP socket and a TCP listener. It closes the files.
+func SocketsFrom(files []*os.File) (Sockets, error) {
+	defer func() {
+		for _, file := range files {
+			file.Close()
+		}
+	}()
+	if len(files) != 2 {
+		return Sockets{}, fmt.Errorf("%d sockets instead of two", len(files))
+	}
+	packets, err := net.FilePacketConn(files[0])
+	if err != nil {
+		return Sockets{}, err
+	}
+	udp, ok := packets.(*net.UDPConn)
+	if !ok {
+		packets.Close()
+		return Sockets{}, fmt.Errorf("%T is not a UDP socket", packets)
+	}
+	listener, err := net.FileListener(files[1])
+	if err != nil {
+		udp.Close()
+		return Sockets{}, err
+	}
+	return Sockets{UDP: udp, TCP: listener}, nil
+}
+
+// Opener allows the machine connections to addresses and returns when the rules are in force.
+type Opener func(entries []wire.Entry) error
+
 // Machine is the DNS server of one machine.
 type Machine struct {
-	netnsPath   string
+	allow       Opener
 	shared      *Shared
 	udp         *net.UDPConn
 	tcp         net.Listener
@@ -60,11 +105,13 @@ type Machine struct {
 	conns map[net.Conn]bool
 }
 
-// Start listens on an address inside a namespace and serves until Close.
-func Start(netnsPath, address string, shared *Shared, policy *names.Policy) (*Machine, error) {
+// Start serves on the sockets until Close.
+func Start(sockets Sockets, allow Opener, shared *Shared, policy *names.Policy) *Machine {
 	machine := &Machine{
-		netnsPath:   netnsPath,
+		allow:       allow,
 		shared:      shared,
+		udp:         sockets.UDP,
+		tcp:         sockets.TCP,
 		pending:     make(chan struct{}, maxPendingQueries),
 		connections: make(chan struct{}, maxConnections),
 		rate:        shared.Rate.forMachine(),
@@ -72,26 +119,9 @@ func Start(netnsPath, address string, shared *Shared, policy *names.Policy) (*Ma
 		resolved:    newResolvedAddresses(maxResolvedAddresses),
 		conns:       map[net.Conn]bool{},
 	}
-	if err := netns.Do(netnsPath, func() error { return machine.listen(address) }); err != nil {
-		return nil, err
-	}
 	go machine.serveUDP()
 	go machine.serveTCP()
-	return machine, nil
-}
-
-func (m *Machine) listen(address string) error {
-	packets, err := net.ListenPacket("udp4", address)
-	if err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp4", address)
-	if err != nil {
-		packets.Close()
-		return err
-	}
-	m.udp, m.tcp = packets.(*net.UDPConn), listener
-	return nil
+	return machine
 }
 
 // Close stops serving and closes every socket, so that none of them keeps the namespace alive.

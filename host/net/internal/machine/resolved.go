@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"time"
 
-	"mayfly/net/internal/firewall"
 	"mayfly/net/internal/names"
+	"mayfly/net/internal/wire"
 )
 
 // resolvedAddresses records the addresses that names resolved to, so that a new policy can keep those of the names it
@@ -53,7 +53,7 @@ func (r *resolvedAddresses) isOpen(name string, ip netip.Addr, until time.Time) 
 }
 
 // allowedBy returns the addresses of the names that a policy allows, each with the time it has left.
-func (r *resolvedAddresses) allowedBy(policy *names.Policy, now time.Time) []firewall.Entry {
+func (r *resolvedAddresses) allowedBy(policy *names.Policy, now time.Time) []wire.Entry {
 	longest := map[netip.Addr]time.Duration{}
 	for element := r.order.Front(); element != nil; element = element.Next() {
 		entry := element.Value.(resolvedAddress)
@@ -61,9 +61,9 @@ func (r *resolvedAddresses) allowedBy(policy *names.Policy, now time.Time) []fir
 			longest[entry.ip] = max(longest[entry.ip], entry.until.Sub(now), minOpenFor)
 		}
 	}
-	entries := make([]firewall.Entry, 0, len(longest))
+	entries := make([]wire.Entry, 0, len(longest))
 	for ip, left := range longest {
-		entries = append(entries, firewall.Entry{IP: ip, For: left})
+		entries = append(entries, wire.Entry{IP: ip, For: left})
 	}
 	return entries
 }

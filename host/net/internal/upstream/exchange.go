@@ -1,3 +1,4 @@
+// Package upstream asks the host's own resolvers.
 package upstream
 
 import (
@@ -13,21 +14,28 @@ import (
 )
 
 const (
+	// MaxServers is the number of the host's name servers that are asked, as in libc.
+	MaxServers = 3
+	// Rounds is how many times each server is asked.
+	Rounds = 2
 	// serverTimeout is how long one server may take to answer.
 	serverTimeout = 2 * time.Second
-	// rounds is how many times each server is asked.
-	rounds = 2
 	// maxResponseBytes is the longest response accepted over UDP.
 	maxResponseBytes = 4096
 )
 
 var errNoServer = errors.New("no server answered")
 
+// Servers connects to the host's name servers, which it counts from 0. A connection to a server that the host does not have fails.
+type Servers interface {
+	Dial(ctx context.Context, server int, network string) (net.Conn, error)
+}
+
 // Exchange asks the servers one after another until one answers the query.
-func (s *Servers) Exchange(ctx context.Context, query dnsmsg.Query, overUDP bool) ([]byte, error) {
-	for range rounds {
-		for _, server := range s.Addresses() {
-			response, err := ask(ctx, server, query, overUDP)
+func Exchange(ctx context.Context, servers Servers, query dnsmsg.Query, overUDP bool) ([]byte, error) {
+	for range Rounds {
+		for server := range MaxServers {
+			response, err := ask(ctx, servers, server, query, overUDP)
 			if err == nil {
 				return response, nil
 			}
@@ -39,15 +47,14 @@ func (s *Servers) Exchange(ctx context.Context, query dnsmsg.Query, overUDP bool
 	return nil, errNoServer
 }
 
-func ask(ctx context.Context, server string, query dnsmsg.Query, overUDP bool) ([]byte, error) {
+func ask(ctx context.Context, servers Servers, server int, query dnsmsg.Query, overUDP bool) ([]byte, error) {
 	network := "tcp"
 	if overUDP {
 		network = "udp"
 	}
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, network, server)
+	conn, err := servers.Dial(ctx, server, network)
 	if err != nil {
 		return nil, err
 	}

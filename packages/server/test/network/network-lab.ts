@@ -1,13 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { MachineNetworksOptions } from '../../src/machines/qemu/network/machine-networks.ts';
+import { resolverUsers } from '../../src/machines/qemu/network/resolver/resolver-users.ts';
 import type { NetworkLimits } from '../../src/machines/qemu/network/rules/machine-ruleset.ts';
-import { goTools, hasGo } from './go-tools.ts';
+import { goTools, hasGo, jailProgram } from './go-tools.ts';
 import { RpcChild } from './rpc.ts';
 
 /** Addresses that respond in the lab's internet although no machine may reach them. */
@@ -45,9 +46,11 @@ export class NetworkLab {
   readonly folder = mkdtempSync(join(tmpdir(), 'mayfly-network-'));
   readonly #resolvConfPath = join(this.folder, 'resolv.conf');
   readonly #tools = goTools();
+  readonly #jailPath = jailProgram();
   readonly #children: ChildProcess[] = [];
   readonly #rpcs: RpcChild[] = [];
   readonly #keeper: ChildProcess;
+  #services = 0;
 
   private constructor() {
     const script = `
@@ -171,6 +174,8 @@ export class NetworkLab {
     await service.ask('open', {
       owner,
       helperPath: this.#tools.helperPath,
+      jailPath: this.#jailPath,
+      resolverUid: resolverUsers.firstUid + this.#services++,
       resolvConfPath: this.#resolvConfPath,
       limits,
       ...more,
@@ -178,14 +183,10 @@ export class NetworkLab {
     return service;
   }
 
-  /** The pid of a service's resolver process. */
-  resolverPid(service: RpcChild): number {
-    const children = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8').trim().split(' ');
-    const found = children.find(
-      (pid) => existsSync(`/proc/${pid}/exe`) && readlinkSync(`/proc/${pid}/exe`) === this.#tools.helperPath,
-    );
-    if (!found) throw new Error(`Process ${service.pid} has no resolver.`);
-    return Number(found);
+  /** The pids of a service's mayfly-net: the broker, which is root, and its resolver. */
+  resolverPids(service: RpcChild, helperPath = this.#tools.helperPath): { broker: number; resolver: number } {
+    const broker = findChild(service.pid, helperPath);
+    return { broker, resolver: findChild(broker, helperPath) };
   }
 
   /** Connects a guest to a slot's tap, which is opened as the slot's user. */
@@ -250,4 +251,13 @@ export class NetworkLab {
     }
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** The child of a process that runs a program. In the resolver's own root the program has the same path. */
+export function findChild(parent: number, program: string): number {
+  const lists = readdirSync(`/proc/${parent}/task`).map((thread) => `/proc/${parent}/task/${thread}/children`);
+  const children = lists.flatMap((path) => readFileSync(path, 'utf8').split(' ')).filter(Boolean);
+  const found = children.find((pid) => existsSync(`/proc/${pid}/exe`) && readlinkSync(`/proc/${pid}/exe`) === program);
+  if (!found) throw new Error(`Process ${parent} has no child that runs ${program}.`);
+  return Number(found);
 }

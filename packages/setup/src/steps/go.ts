@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { chmod, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '@mayfly/server/machines';
 import { type CacheEntry, findEntry } from '../cache/entry.ts';
@@ -117,6 +117,8 @@ export async function ensureProgram(
       onLine: report,
       signal: context.signal,
     });
+    // The resolver's user runs the program too, whatever root's umask.
+    await chmod(join(stagingDir, program.name), 0o755);
   });
   return join(folder, program.name);
 }

@@ -18,6 +18,7 @@ import { MachineNetworks } from './network/machine-networks.ts';
 import { NetworkPool } from './network/network-pool.ts';
 import { NetworkRecords } from './network/network-records.ts';
 import { hostStateDir } from './network/plan/address-plan.ts';
+import { resolverUsers } from './network/resolver/resolver-users.ts';
 import type { NetworkLimits } from './network/rules/machine-ruleset.ts';
 import { instanceOf, OwnerRecords } from './owners/owner-records.ts';
 import { type ReclaimParts, reclaimVanishedOwners } from './owners/vanished-owners.ts';
@@ -105,10 +106,15 @@ export class QemuDriver implements MachineDriver {
     });
     if (!(await cgroups.limitAll())) log.warn({ memory_bytes: memoryBytes }, 'machines_memory_above_limit');
     const leases = acquired.use(new UidLeases(dataDir));
+    const resolverLeases = acquired.use(new UidLeases(dataDir, resolverUsers));
+    const resolverLease = resolverLeases.acquire();
+    acquired.defer(async () => resolverLeases.release(resolverLease));
     const networks = acquired.use(
       await MachineNetworks.open({
         owner: dataDir,
         helperPath: tools.netPath,
+        jailPath: tools.jailPath,
+        resolverUid: resolverLease.uid,
         log,
         step,
         ...(options.resolvConfPath ? { resolvConfPath: options.resolvConfPath } : {}),

@@ -71,7 +71,8 @@ export class UidLeases implements Disposable {
     return this.#transaction(() => {
       this.#unleasedInUse ??= this.#scanUnleased();
       const uid = this.#lowestFree() ?? (this.#reclaim().length > 0 ? this.#lowestFree() : undefined);
-      if (uid === undefined) throw new Error(`All ${this.#range.slots} user ids for machines are taken on this host.`);
+      if (uid === undefined)
+        throw new Error(`All ${this.#range.slots} user ids from ${this.#range.firstUid} on are taken on this host.`);
       const token = randomUUID();
       this.#insert(uid, token);
       return { slot: uid - this.#range.firstUid, uid, gid: uid, token };

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canOpenNetworkLab, NetworkLab } from '../../../../test/network/network-lab.ts';
 import type { RpcChild } from '../../../../test/network/rpc.ts';
 import type { EgressPolicy } from '../../../core/ports/machine-driver.ts';
+import { readProcessIdentity } from '../jail/proc.ts';
+import { resolverUsers } from './resolver/resolver-users.ts';
 
 describe.runIf(canOpenNetworkLab)('egress policies', () => {
   let lab: NetworkLab;
@@ -129,15 +131,38 @@ describe.runIf(canOpenNetworkLab)('egress policies', () => {
     expect(await lookUp('local.test')).toBe('ENOTFOUND');
   });
 
-  test('a resolver that dies is replaced, with all policies', async () => {
+  test.each(['resolver', 'broker'] as const)('a %s that dies is replaced, with all policies', async (part) => {
     await setEgress({ allow: ['b.test'] });
-    const pid = lab.resolverPid(service);
-    lab.sh(`kill -9 ${pid}`);
+    const before = lab.resolverPids(service);
+    lab.sh(`kill -9 ${before[part]}`);
     await expect.poll(() => lookUp('b.test')).toBe('198.51.100.2');
     expect(await lookUp('a.test')).toBe('ENOTFOUND');
     expect(await reach('198.51.100.2')).toBe('open');
-    expect(lab.resolverPid(service)).not.toBe(pid);
+    const after = lab.resolverPids(service);
+    expect(Object.values(before)).not.toContain(after.broker);
+    expect(Object.values(before).map(readProcessIdentity)).toEqual([undefined, undefined]);
     await setEgress('all');
     expect(await lookUp('a.test')).toBe('203.0.113.1');
+  });
+
+  test('nothing that listens in the namespace belongs to root', async () => {
+    await setEgress('all');
+    expect(await lookUp('a.test')).toBe('203.0.113.1');
+    const listening = lab.sh('nsenter --net=/run/netns/mayfly-5 ss -Hlntue');
+    console.log(listening);
+    const owners = listening
+      .trim()
+      .split('\n')
+      .map((line) => Number(/uid:(\d+)/.exec(line)?.[1] ?? 0));
+    expect(owners).toHaveLength(2);
+    expect(new Set(owners)).toEqual(new Set([resolverUsers.firstUid]));
+  });
+
+  test("what the resolver's user sends leaves the host only to port 53", async () => {
+    const send = "bash -c 'echo x > /dev/udp/198.51.100.1/54'";
+    await internet.ask('countUdp', { port: 54, address: '198.51.100.1' });
+    lab.sh(`setpriv --reuid ${resolverUsers.firstUid} --clear-groups ${send} || true`);
+    lab.sh(send);
+    await expect.poll(() => internet.ask('countedOn', { port: 54 })).toBe(1);
   });
 });

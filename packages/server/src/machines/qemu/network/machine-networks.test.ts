@@ -227,7 +227,7 @@ describe.runIf(canOpenNetworkLab)('the networks of a service', () => {
     await expectLogged('network_creation_retried', 'File exists');
 
     await create(service, 1);
-    lab.sh(`ip netns del mayfly-1; kill -9 ${lab.resolverPid(service)}`);
+    lab.sh(`ip netns del mayfly-1; kill -9 ${lab.resolverPids(service).broker}`);
     await expectLogged('resolver_add_failed', 'mayfly-1: no such file or directory');
 
     lab.sh('echo broken > /run/mayfly/network.json');

@@ -46,6 +46,10 @@ export interface MachineNetworksOptions {
   readonly owner: string;
   /** Path of the mayfly-net program. */
   readonly helperPath: string;
+  /** Path of the mayfly-jail program, in which the resolver runs. */
+  readonly jailPath: string;
+  /** The resolver's user, which no other process of the host has. */
+  readonly resolverUid: number;
   readonly log: Log;
   readonly limits?: NetworkLimits;
   /** Ranges that no machine may reach, besides those that are always refused: IPv4 addresses and CIDR blocks. */
@@ -95,6 +99,8 @@ export class MachineNetworks implements AsyncDisposable {
     this.#records = new NetworkRecords(stateDir);
     this.#resolver = new Resolver({
       helperPath,
+      jailPath: options.jailPath,
+      uid: options.resolverUid,
       resolvConfPath,
       refusedRanges: allRefused(operatorRanges),
       lookupsPerSecond,

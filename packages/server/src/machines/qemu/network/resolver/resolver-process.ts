@@ -7,6 +7,10 @@ import { type Cidr, formatAddress } from '../plan/ipv4.ts';
 
 /** The settings of mayfly-net that hold for all machines. */
 export interface ResolverSettings {
+  /** host/jail, in which the part of mayfly-net runs that reads packets. */
+  readonly jailPath: string;
+  /** The user and group of that part, which no other process may have. */
+  readonly uid: number;
   readonly resolvConfPath: string;
   /** Addresses that are left out of every answer. */
   readonly refusedRanges: readonly Cidr[];
@@ -37,7 +41,10 @@ const requestDeadlineMs = 15_000;
 const exitDeadlineMs = 2_000;
 const keptOutputChars = 2_000;
 
-/** One running mayfly-net process. */
+/**
+ * One running mayfly-net: a process of root that opens sockets and changes rules, and its child without privileges that reads packets of
+ * guests and name servers. Each ends with the other.
+ */
 export class ResolverProcess implements AsyncDisposable {
   /** Resolves with the end of its error output when the process has exited. Never rejects. */
   readonly exited: Promise<string>;
@@ -45,9 +52,8 @@ export class ResolverProcess implements AsyncDisposable {
   readonly #pending = new Map<number, PromiseWithResolvers<void>>();
   #lastId = 0;
 
-  constructor(helperPath: string, { resolvConfPath, refusedRanges, lookupsPerSecond }: ResolverSettings) {
-    const refused = refusedRanges.map(({ base, prefixLength }) => `${formatAddress(base)}/${prefixLength}`).join(',');
-    const argv = ['-resolv-conf', resolvConfPath, '-refuse', refused, '-lookups-per-second', String(lookupsPerSecond)];
+  constructor(helperPath: string, settings: ResolverSettings) {
+    const argv = Object.entries(flagsOf(settings)).flatMap(([name, value]) => [`-${name}`, value]);
     this.#child = spawn(helperPath, argv, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     let lastOutput = '';
     this.#child.stderr.on('data', (chunk: Buffer) => {
@@ -99,6 +105,18 @@ export class ResolverProcess implements AsyncDisposable {
     await this.exited;
     clearTimeout(timer);
   }
+}
+
+/** The arguments of mayfly-net. See host/net/main.go. */
+function flagsOf(settings: ResolverSettings): Record<string, string> {
+  const refused = settings.refusedRanges.map(({ base, prefixLength }) => `${formatAddress(base)}/${prefixLength}`);
+  return {
+    jail: settings.jailPath,
+    uid: String(settings.uid),
+    'resolv-conf': settings.resolvConfPath,
+    refuse: refused.join(','),
+    'lookups-per-second': String(settings.lookupsPerSecond),
+  };
 }
 
 function parseResponse(line: string): z.infer<typeof responseSchema> | undefined {

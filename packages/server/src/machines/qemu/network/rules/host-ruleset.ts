@@ -1,6 +1,7 @@
 import { linkGroup, slotCount } from '../plan/address-plan.ts';
 import { type Cidr, formatCidr } from '../plan/ipv4.ts';
 import { refusedRanges } from '../plan/refused-ranges.ts';
+import { resolverUsers } from '../resolver/resolver-users.ts';
 
 /** The inputs of the host's table. */
 export interface HostRules {
@@ -11,6 +12,9 @@ export interface HostRules {
   /** The most connections that the host tracks for one machine. */
   readonly connectionsPerMachine: number;
 }
+
+/** The users of the resolvers. A resolver that was taken over can send packets to any address, so they may go to port 53 only. */
+const resolverUidRange = `${resolverUsers.firstUid}-${resolverUsers.firstUid + resolverUsers.slots - 1}`;
 
 /** The set that counts the connections of each machine, by the name of its link. */
 const connectionsSet = 'connections';
@@ -74,6 +78,14 @@ table inet mayfly {
   chain input {
     type filter hook input priority filter - 10; policy accept;
     iifgroup ${linkGroup} drop
+  }
+  chain output {
+    type filter hook output priority filter - 10; policy accept;
+    meta skuid ${resolverUidRange} jump from_resolver
+  }
+  chain from_resolver {
+    meta l4proto { tcp, udp } th dport 53 accept
+    reject with icmpx type admin-prohibited
   }
   chain forward {
     type filter hook forward priority filter - 10; policy accept;
