@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// confinement describes how one of Mayfly's own processes runs. packages/server/src/confinement/spec.ts writes it.
+// confinement describes how one of Mayfly's own processes runs. packages/server/src/machines/confinement/spec.ts writes it.
 type confinement struct {
 	// Kind is "service" (no privilege at all, its own view of the file system) or "host" (root with the listed capabilities).
 	Kind string `json:"kind"`
