@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -270,5 +271,29 @@ func TestErrorsOfAConfinementNameTheStep(t *testing.T) {
 		if code != exitCode || !strings.Contains(stderr, "mayfly-jail: "+want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("code %d, %q, want %q", code, stderr, want)
 		}
+	}
+}
+
+func TestAServiceInheritsItsPrivilegedPorts(t *testing.T) {
+	// Addresses of the loopback network that nobody else uses.
+	ports := []port{{"api", "127.0.0.77", 1011}, {"previews", "127.0.0.77", 1012}}
+	r := startConfined(t, "[ $LISTEN_FDS,$LISTEN_PID,$LISTEN_FDNAMES = 2,1,api:previews ] && echo ready; read line", func(c *confinement) { c.Listen = ports })
+	for _, p := range ports {
+		connection, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", p.Address, p.Port), 30*time.Second)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		connection.Close()
+	}
+	fds, _ := os.ReadDir(string(r.program) + "/fd")
+	if len(fds) != 5 {
+		t.Errorf("%d open files", len(fds))
+	}
+	c := service(t, "/usr/bin/true")
+	c.Listen = ports[:1]
+	_, stderr, code := confineAndRun(t, c)
+	if code != exitCode || !strings.Contains(stderr, "listen: 127.0.0.77 port 1011: address already in use") {
+		t.Errorf("code %d, %q", code, stderr)
 	}
 }

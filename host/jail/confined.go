@@ -19,8 +19,14 @@ func enterConfinement([]string) error {
 	if err != nil {
 		return fmt.Errorf("read the confinement: %w", err)
 	}
+	file.Close()
+	parent, err := aboveInherited(parentFd)
+	if err != nil {
+		return err
+	}
 	syscall.Umask(0o077)
 	for _, step := range []step{
+		{"listen", func(*spec) error { return openPorts(c.Listen) }},
 		{"build the view", func(*spec) error { return mountRoot() }},
 		{"build the view", func(*spec) error { return mountTmp(c) }},
 		{"build the view", fillRoot},
@@ -28,8 +34,8 @@ func enterConfinement([]string) error {
 		{"enter the view", enterRoot},
 		{"enter the view", func(*spec) error { return syscall.Chdir(c.Folder) }},
 		{"drop all privileges", dropPrivileges},
-		{"end with the parent", func(*spec) error { return confirmParent() }},
-		{"close other files", closeOthers},
+		{"end with the parent", func(*spec) error { return confirmParent(parent) }},
+		{"close other files", func(*spec) error { return closeAllBut(passedFds(c.Listen)) }},
 		{"close abstract sockets", func(*spec) error { return closeAbstractSockets() }},
 		{"filter system calls", func(*spec) error { return filterSystemCalls(serviceFilter()) }},
 	} {
@@ -102,14 +108,14 @@ func makeReadOnly(path string) error {
 }
 
 // confirmParent makes sure that this process ends with the one that forwards signals to it, and waits until that one has dropped its privileges too.
-func confirmParent() error {
+func confirmParent(parent int) error {
 	if err := endWithParent(syscall.SIGKILL); err != nil {
 		return err
 	}
-	if _, err := syscall.Write(parentFd, []byte{1}); err != nil {
+	if _, err := syscall.Write(parent, []byte{1}); err != nil {
 		return err
 	}
-	if count, err := syscall.Read(parentFd, make([]byte, 1)); count != 1 {
+	if count, err := syscall.Read(parent, make([]byte, 1)); count != 1 {
 		return fmt.Errorf("the parent ended: %w", errors.Join(err))
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,6 +29,8 @@ type confinement struct {
 	Binds []bind `json:"binds"`
 	// TmpBytes is the size of a service's own /tmp, in memory.
 	TmpBytes uint64 `json:"tmpBytes"`
+	// Listen are TCP ports that a service gets as listening sockets; see ports.go.
+	Listen []port `json:"listen"`
 	// CgroupProcs are the cgroup.procs files of the groups to join.
 	CgroupProcs []string `json:"cgroupProcs"`
 	// OomScoreAdj is from -1000 (never killed when memory runs out) to 1000 (killed first).
@@ -163,10 +166,13 @@ func (c *confinement) checkKind() error {
 				return fmt.Errorf("%q is not allowed in a view", b.Path)
 			}
 		}
+		if err := checkPorts(c.Listen); err != nil {
+			return err
+		}
 		return c.jail().check()
 	case kindHost:
-		if c.UID != 0 || c.GID != 0 || len(c.Binds) > 0 || c.TmpBytes != 0 {
-			return errors.New("the host has no uid, gid, binds and tmpBytes")
+		if c.UID != 0 || c.GID != 0 || len(c.Binds) > 0 || c.TmpBytes != 0 || len(c.Listen) > 0 {
+			return errors.New("the host has no uid, gid, binds, tmpBytes and listen")
 		}
 		_, err := capabilityBits(c.Capabilities)
 		return err
@@ -176,9 +182,16 @@ func (c *confinement) checkKind() error {
 
 // jail is the part of a service's confinement that it shares with the jail of a machine. The network is the host's: a service listens on it.
 func (c *confinement) jail() *spec {
+	env := maps.Clone(c.Env)
+	if len(c.Listen) > 0 {
+		if env == nil {
+			env = map[string]string{}
+		}
+		maps.Copy(env, portEnvironment(c.Listen))
+	}
 	return &spec{
 		UID: c.UID, GID: c.GID, CgroupProcs: c.CgroupProcs, Network: "host", Binds: c.Binds, Devices: serviceDevices,
-		Rlimits: c.Rlimits, Program: c.Program, Argv: c.Argv, Env: c.Env,
+		Rlimits: c.Rlimits, Program: c.Program, Argv: c.Argv, Env: env,
 	}
 }
 

@@ -18,6 +18,7 @@ import { hasGo, jailProgram } from '../../../test/network/go-tools.ts';
 import { selfSigned } from '../../../test/network/self-signed.ts';
 import { RecordedLog } from '../../../test/recorded-log.ts';
 import { PostgresServer } from '../../../test/store/postgres-server.ts';
+import { type PrivilegedPort, privilegedPorts } from './privileged-ports.ts';
 import { serviceConfinement } from './spec.ts';
 import { notStartedCode, startConfined } from './start-confined.ts';
 import { copyTlsFiles } from './tls-copy.ts';
@@ -33,11 +34,14 @@ interface Ready {
 }
 
 /** Sends a request over TLS to a server of this host. */
-async function getOverTls(url: string, ca: string, host?: string): Promise<IncomingMessage> {
+async function getOverTls(
+  url: string,
+  ca: string,
+  { host = '127.0.0.1', servername = 'localhost' } = {},
+): Promise<IncomingMessage> {
   const { port, pathname } = new URL(url);
-  const servername = host ?? 'localhost';
   return await new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path: pathname, ca, agent: false, servername };
+    const options = { host, port, path: pathname, ca, agent: false, servername };
     request({ ...options, headers: { ...headers, host: `${servername}:${port}` } }, resolve)
       .once('error', reject)
       .end();
@@ -57,7 +61,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
   });
 
   /** Starts the service with settings. */
-  async function start(settings: NodeJS.ProcessEnv = {}) {
+  async function start(settings: NodeJS.ProcessEnv = {}, listen: readonly PrivilegedPort[] = []) {
     const env = {
       MAYFLY_DATA_DIR: folders.serviceDir,
       MAYFLY_PORT: '0',
@@ -67,7 +71,8 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
       MAYFLY_BOOTSTRAP_API_KEY: key,
       ...settings,
     };
-    const child = startConfined(jailProgram(), serviceConfinement(folders.plan([script], env)), { stdout: 'pipe' });
+    const plan = { ...folders.plan([script], env), listen };
+    const child = startConfined(jailProgram(), serviceConfinement(plan), { stdout: 'pipe' });
     running = child;
     const lines = linesOf(child);
     const next = async <Line>() => JSON.parse(String((await lines.next()).value)) as Line;
@@ -80,7 +85,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
     return { ...ready, child, stop };
   }
 
-  it('has no privilege in any of its threads, nor has its launcher', async () => {
+  it('has no privilege in any of its threads, nor has its launcher, and ends when that is killed', async () => {
     const service = await start();
     const { uid, gid } = folders.user;
     const none = '0000000000000000';
@@ -95,7 +100,10 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
     expect(threads.length).toBeGreaterThan(4);
     for (const status of threads) expect(status).toMatchObject({ ...expected, Seccomp: '2' });
     for (const status of threadStatuses(service.child.pid ?? 0)) expect(status).toMatchObject(expected);
-    await service.stop();
+    const pid = confinedPid(service.child);
+    service.child.kill('SIGKILL');
+    await exitCodeOf(service.child);
+    await expect.poll(() => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone')).toMatch(/^gone$|\) Z /);
   });
 
   it('serves HTTP, keeps its records in SQLite in its part of the data folder, stops in order and finds them again', async () => {
@@ -113,8 +121,8 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
     expect(await stat(join(folders.serviceDir, 'mayfly.db'))).toMatchObject({ uid: folders.user.uid });
     // Previews, with a certificate of the local authority.
     const root = await readFile(first.rootFile ?? '', 'utf8');
-    const host = new URL(first.previewUrl.replace('*', 'unknown')).hostname;
-    const visit = await getOverTls(first.previewUrl.replace('*', 'unknown'), root, host);
+    const servername = new URL(first.previewUrl.replace('*', 'unknown')).hostname;
+    const visit = await getOverTls(first.previewUrl.replace('*', 'unknown'), root, { servername });
     expect(visit.statusCode).toBe(404);
     expect(await text(visit)).not.toBe('');
     const { code, checks } = await first.stop();
@@ -150,6 +158,30 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
     expect((await service.stop()).code).toBe(0);
   });
 
+  it('serves ports below 1024 without the right to open them', async () => {
+    // An address of the loopback network that nobody else uses.
+    const host = '127.0.0.78';
+    const wanted = [
+      { name: 'api', host, port: 1013 },
+      { name: 'previews', host, port: 1014 },
+    ] as const;
+    const settings = { MAYFLY_HOST: host, MAYFLY_PORT: '1013', MAYFLY_PREVIEW_PORT: '1014' };
+    const service = await start(settings, await privilegedPorts(wanted, 1024));
+    expect([service.url, service.previewUrl]).toEqual([`http://${host}:1013`, 'https://*.localhost:1014/']);
+    expect((await fetch(`${service.url}/v1/account`, { headers })).status).toBe(200);
+    const visit = await getOverTls(
+      service.previewUrl.replace('*', 'unknown'),
+      await readFile(service.rootFile ?? '', 'utf8'),
+      {
+        host,
+        servername: 'unknown.localhost',
+      },
+    );
+    expect(visit.statusCode).toBe(404);
+    visit.resume();
+    expect((await service.stop()).code).toBe(0);
+  });
+
   describe('with PostgreSQL', () => {
     let server: PostgresServer;
     beforeAll(async () => {
@@ -164,14 +196,6 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
       expect((await service.stop()).code).toBe(0);
       expect(await readdir(folders.serviceDir)).not.toContain('mayfly.db');
     });
-  });
-
-  it('ends at once when its launcher is killed', async () => {
-    const service = await start();
-    const pid = confinedPid(service.child);
-    service.child.kill('SIGKILL');
-    await exitCodeOf(service.child);
-    await expect.poll(() => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone')).toMatch(/^gone$|\) Z /);
   });
 
   it('says why it could not be started', async () => {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { privilegedPorts } from './privileged-ports.ts';
 import { processesInstance, serviceLimits } from './process-cgroup.ts';
 import { hostConfinement, type ServicePlan, serviceConfinement, serviceFolders } from './spec.ts';
 import { parsePasswd } from './system-user.ts';
@@ -81,6 +82,20 @@ it('shows the files that settings name', () => {
   expect(added({ PGHOST: folder })).toEqual([folder]);
   expect(added({ PGHOST: 'db.example.com', NODE_EXTRA_CA_CERTS: '/etc/ca.pem' })).toEqual(['/etc/ca.pem']);
   expect(added({ MAYFLY_DATABASE_URL: 'nonsense', PGHOST: '' })).toEqual([]);
+});
+
+it('passes ports below 1024 as sockets, with the addresses of their hosts', async () => {
+  const wanted = [
+    { name: 'api', host: '0.0.0.0', port: 443 },
+    { name: 'previews', host: 'localhost', port: 8443 },
+  ] as const;
+  const ports = await privilegedPorts(wanted, 1024);
+  expect(ports).toEqual([{ name: 'api', address: '0.0.0.0', port: 443 }]);
+  expect(serviceConfinement({ ...plan('arm64'), listen: ports }).listen).toEqual(ports);
+  expect(await privilegedPorts(wanted, 80)).toEqual([]);
+  expect(await privilegedPorts([{ name: 'api', host: '127.0.0.1', port: 0 }], 1024)).toEqual([]);
+  const [named] = await privilegedPorts([{ name: 'api', host: 'localhost', port: 80 }], 1024);
+  expect(['127.0.0.1', '::1']).toContain(named?.address);
 });
 
 it('binds a folder before the paths inside it', () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Arch } from '../qemu/engine.ts';
 import { type Bind, outerFirst } from '../qemu/jail/spec.ts';
+import type { PrivilegedPort } from './privileged-ports.ts';
 import { type ServiceFiles, serviceBinds, serviceEnvironment } from './service-view.ts';
 
 /** The JSON document that `mayfly-jail confine` reads: how one of Mayfly's own processes runs. `host/jail/confinement.go` documents the fields. */
@@ -11,6 +12,7 @@ export interface ConfinementSpec {
   readonly capabilities?: readonly string[];
   readonly binds?: readonly Bind[];
   readonly tmpBytes?: number;
+  readonly listen?: readonly PrivilegedPort[];
   readonly cgroupProcs: readonly string[];
   readonly oomScoreAdj: number;
   readonly rlimits: Readonly<Record<string, number>>;
@@ -43,6 +45,8 @@ interface ProcessPlan {
 export interface ServicePlan extends ProcessPlan, Omit<ServiceFiles, 'env'> {
   readonly arch: Arch;
   readonly user: UserIds;
+  /** The ports that it may not open itself. */
+  readonly listen?: readonly PrivilegedPort[];
 }
 
 /** The gateway alone serves up to 8,192 visitors, each with a connection to a sandbox's tunnel at most. */
@@ -64,6 +68,7 @@ export function serviceConfinement(plan: ServicePlan): ConfinementSpec {
     ...plan.user,
     binds: outerFirst(serviceBinds(plan)),
     tmpBytes,
+    listen: plan.listen ?? [],
     cgroupProcs: plan.cgroupProcs,
     oomScoreAdj: oomScores.service,
     rlimits: { core: 0, memlock: 0, nofile: maxOpenFiles },
