@@ -36,6 +36,9 @@ func confine(arguments []string) error {
 	if len(arguments) != 1 {
 		return fmt.Errorf("one file or descriptor expected, not %d", len(arguments))
 	}
+	if os.Geteuid() != 0 {
+		return errors.New("only root can confine a process")
+	}
 	document, err := readDocument(arguments[0])
 	if err != nil {
 		return fmt.Errorf("read the confinement: %w", err)

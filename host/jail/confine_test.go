@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -70,8 +71,8 @@ func confineAndRun(t *testing.T, c confinement) (stdout, stderr string, code int
 // running is a confined shell that waits for the test.
 type running struct {
 	cmd *exec.Cmd
-	// launcher and program are the /proc folders of mayfly-jail and of the confined program.
-	launcher, program proc
+	// parent and program are the /proc folders of mayfly-jail and of the confined program.
+	parent, program proc
 }
 
 // startConfined runs a shell script that prints "ready", and returns once it has.
@@ -95,17 +96,17 @@ func startConfined(t *testing.T, script string, change func(*confinement)) runni
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the program did not start: %q %v", line, err)
 	}
-	launcher := proc(fmt.Sprintf("/proc/%d", cmd.Process.Pid))
+	parent := proc(fmt.Sprintf("/proc/%d", cmd.Process.Pid))
 	if c.Kind == kindHost {
-		return running{cmd, launcher, launcher}
+		return running{cmd, parent, parent}
 	}
-	child := strings.TrimSpace(launcher.read(t, fmt.Sprintf("task/%d/children", cmd.Process.Pid)))
-	return running{cmd, launcher, proc("/proc/" + child)}
+	child := strings.TrimSpace(parent.read(t, fmt.Sprintf("task/%d/children", cmd.Process.Pid)))
+	return running{cmd, parent, proc("/proc/" + child)}
 }
 
 const waiting = "echo ready; read line"
 
-func TestAServiceAndItsLauncherHaveNoPrivileges(t *testing.T) {
+func TestAServiceAndItsParentHaveNoPrivileges(t *testing.T) {
 	r := startConfined(t, waiting, nil)
 	id := strconv.Itoa(testUID)
 	none := "0000000000000000"
@@ -114,7 +115,7 @@ func TestAServiceAndItsLauncherHaveNoPrivileges(t *testing.T) {
 		"CapInh": none, "CapPrm": none, "CapEff": none, "CapBnd": none, "CapAmb": none,
 	}
 	for field, value := range want {
-		for name, p := range map[string]proc{"service": r.program, "launcher": r.launcher} {
+		for name, p := range map[string]proc{"service": r.program, "parent": r.parent} {
 			if got := p.status(t, field); got != value {
 				t.Errorf("%s: %s: %q, want %q", name, field, got, value)
 			}
@@ -125,10 +126,10 @@ func TestAServiceAndItsLauncherHaveNoPrivileges(t *testing.T) {
 			t.Errorf("%s: %q, want %q", field, got, value)
 		}
 	}
-	// All threads of the launcher, not only the one that asked.
-	threads, _ := os.ReadDir(string(r.launcher) + "/task")
+	// All threads of the parent, not only the one that asked.
+	threads, _ := os.ReadDir(string(r.parent) + "/task")
 	for _, thread := range threads {
-		p := proc(string(r.launcher) + "/task/" + thread.Name())
+		p := proc(string(r.parent) + "/task/" + thread.Name())
 		if p.status(t, "CapEff") != none || p.status(t, "CapBnd") != none || p.status(t, "NoNewPrivs") != "1" {
 			t.Errorf("thread %s has privileges", thread.Name())
 		}
@@ -166,8 +167,9 @@ func TestAServiceSeesItsViewOnly(t *testing.T) {
 		t.Fatalf("code %d: %s", code, stderr)
 	}
 	top, rest, _ := strings.Cut(strings.TrimSpace(stdout), "\n")
+	folderOfTests := "/" + strings.Split(mine, "/")[1]
 	for _, name := range strings.Fields(top) {
-		if !slices.Contains([]string{"/bin", "/dev", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/tmp", "/usr"}, name) {
+		if !slices.Contains([]string{"/bin", "/dev", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/tmp", "/usr", folderOfTests}, name) {
 			t.Errorf("%s is in the view", name)
 		}
 	}
@@ -211,7 +213,7 @@ func waitForExit(t *testing.T, cmd *exec.Cmd, want int) {
 	}
 }
 
-func TestAServiceEndsWithItsLauncher(t *testing.T) {
+func TestAServiceEndsWithMayflyJail(t *testing.T) {
 	r := startConfined(t, waiting, nil)
 	r.cmd.Process.Kill()
 	r.cmd.Wait()
@@ -226,7 +228,45 @@ func TestAServiceEndsWithItsLauncher(t *testing.T) {
 	}
 }
 
-func TestTheExitCodeIsTheProgrammes(t *testing.T) {
+func TestItEndsWithTheProcessThatStartedIt(t *testing.T) {
+	host := confinement{Kind: kindHost, Program: "/usr/bin/sh", Argv: []string{"-c", waiting}, Folder: "/"}
+	for _, c := range []confinement{service(t, "/usr/bin/sh", "-c", waiting), host} {
+		c.EndWithParent = true
+		document, _ := json.Marshal(c)
+		file := filepath.Join(t.TempDir(), "confinement.json")
+		if err := os.WriteFile(file, document, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		own, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A supervisor that is killed. Only mayfly-jail and the program hold the standard output that it leaves.
+		supervisor := exec.Command("/usr/bin/sh", "-c", "exec 5<&0; "+own+" confine "+file+" <&5 & exec >/dev/null; wait")
+		supervisor.Env = []string{asJail + "=1"}
+		stdin, _ := supervisor.StdinPipe()
+		stdout, _ := supervisor.StdoutPipe()
+		if err := supervisor.Start(); err != nil {
+			t.Fatal(err)
+		}
+		reader := bufio.NewReader(stdout)
+		if line, _ := reader.ReadString('\n'); line != "ready\n" {
+			t.Fatalf("%s did not start: %q", c.Kind, line)
+		}
+		supervisor.Process.Kill()
+		ended := make(chan bool)
+		go func() { io.Copy(io.Discard, reader); ended <- true }()
+		select {
+		case <-ended:
+		case <-time.After(30 * time.Second):
+			t.Errorf("%s is still alive", c.Kind)
+		}
+		stdin.Close()
+		supervisor.Wait()
+	}
+}
+
+func TestTheExitCodeIsThatOfTheProgram(t *testing.T) {
 	if _, _, code := confineAndRun(t, service(t, "/usr/bin/sh", "-c", "exit 3")); code != 3 {
 		t.Errorf("code %d", code)
 	}

@@ -56,8 +56,8 @@ export async function confinedFolders() {
 export type ConfinedFolders = Awaited<ReturnType<typeof confinedFolders>>;
 
 /** The process id, on the host, of the program that mayfly-jail confines. */
-export function confinedPid(launcher: ChildProcess): number {
-  return Number(readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, 'utf8').trim());
+export function confinedPid(parent: ChildProcess): number {
+  return Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim());
 }
 
 /** The fields of /proc/PID/status of every thread of a process. */

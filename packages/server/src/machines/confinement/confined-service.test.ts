@@ -85,7 +85,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
     return { ...ready, child, stop };
   }
 
-  it('has no privilege in any of its threads, nor has its launcher, and ends when that is killed', async () => {
+  it('has no privilege in any of its threads, nor has its parent, and ends when that is killed', async () => {
     const service = await start();
     const { uid, gid } = folders.user;
     const none = '0000000000000000';

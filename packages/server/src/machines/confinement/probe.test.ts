@@ -114,7 +114,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started e
       },
       processes: {
         'another service': confinedPid(neighbour),
-        'its launcher': neighbour.pid,
+        'the parent of another service': neighbour.pid,
         'a process of root': process.pid,
       },
       setuid,

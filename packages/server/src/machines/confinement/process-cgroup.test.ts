@@ -35,7 +35,7 @@ describe.runIf(layout && isWritable && process.getuid?.() === 0 && hasGo())('on 
     if (child) await exitCodeOf(child);
   });
 
-  it('the confined process and its launcher are in their group, and a new run ends what an old one left', async () => {
+  it('the confined process and its parent are in their group, and a new run ends what an old one left', async () => {
     if (!layout) throw new Error('there are no cgroups');
     await using folders = await confinedFolders();
     const cgroups = new Cgroups(layout, instance, { killer: new ProcessKiller(jailProgram()) });
