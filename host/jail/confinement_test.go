@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,6 +100,7 @@ func FuzzConfinement(f *testing.F) {
 	f.Add([]byte(goodService + `,"binds":[{"path":"/usr/bin/true","mode":"exec"}],"rlimits":{"nofile":9},"env":{"A":"B"}}`))
 	f.Add([]byte(goodHost + `,"capabilities":["NET_ADMIN"],"cgroupProcs":["/sys/fs/cgroup/a/cgroup.procs"]}`))
 	f.Add([]byte(goodService + `,"binds":[{"path":"//dev/kvm","mode":"ro"}]}`))
+	f.Add([]byte(goodService + `,"listen":[{"name":"api","address":"::ffff:127.0.0.1","port":443}]}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		c, err := parseConfinement(document)
 		if err != nil {
@@ -114,6 +116,11 @@ func FuzzConfinement(f *testing.F) {
 			top, _, _ := strings.Cut(strings.TrimPrefix(b.Path, "/"), "/")
 			if !isPlain(b.Path) || b.Path == "/tmp" || top == "" || top == "proc" || top == "sys" || top == "dev" {
 				t.Fatalf("bind accepted: %+v", b)
+			}
+		}
+		for _, p := range c.Listen {
+			if address, err := netip.ParseAddr(p.Address); c.Kind != kindService || err != nil || address.Zone() != "" || p.Port == 0 || strings.Contains(p.Name, ":") {
+				t.Fatalf("port accepted: %+v", p)
 			}
 		}
 		for _, path := range c.CgroupProcs {

@@ -59,7 +59,7 @@ var commonCalls = []uintptr{
 	syscall.SYS_FCHDIR, syscall.SYS_FCNTL, syscall.SYS_FLOCK, syscall.SYS_DUP, syscall.SYS_DUP3, syscall.SYS_PIPE2, syscall.SYS_FSYNC,
 	syscall.SYS_FDATASYNC, syscall.SYS_SYNC_FILE_RANGE, syscall.SYS_TRUNCATE, syscall.SYS_FTRUNCATE, syscall.SYS_FALLOCATE,
 	syscall.SYS_FADVISE64, syscall.SYS_MKDIRAT, syscall.SYS_UNLINKAT, syscall.SYS_RENAMEAT, sysRenameat2, syscall.SYS_LINKAT,
-	syscall.SYS_SYMLINKAT, syscall.SYS_FCHMOD, syscall.SYS_FCHMODAT, syscall.SYS_FCHOWN, syscall.SYS_FCHOWNAT, syscall.SYS_UTIMENSAT,
+	syscall.SYS_SYMLINKAT, syscall.SYS_FCHMOD, syscall.SYS_FCHMODAT, sysFchmodat2, syscall.SYS_FCHOWN, syscall.SYS_FCHOWNAT, syscall.SYS_UTIMENSAT,
 	syscall.SYS_UMASK, sysCopyFileRange, syscall.SYS_SENDFILE, syscall.SYS_SPLICE, syscall.SYS_TEE, syscall.SYS_INOTIFY_INIT1,
 	syscall.SYS_INOTIFY_ADD_WATCH, syscall.SYS_INOTIFY_RM_WATCH,
 	// Memory.
@@ -96,6 +96,7 @@ const (
 	sysOpenat2     = 437
 	sysFaccessat2  = 439
 	sysEpollPwait2 = 441
+	sysFchmodat2   = 452
 	sysMseal       = 462
 
 	// newestCall is the last one in the tables of this file (Linux 6.10).
