@@ -88,6 +88,10 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started e
     processes.push(neighbour);
     if (neighbour.stdout) await once(neighbour.stdout, 'data');
 
+    // As QEMU runs.
+    const foreign = spawn('setpriv', ['--reuid=2100300', '--regid=2100300', '--clear-groups', 'sleep', '600']);
+    processes.push(foreign);
+
     targets = {
       read: {
         'a file of root': await file(join(base, 'root/secret'), 0o600),
@@ -116,6 +120,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started e
         'another service': confinedPid(neighbour),
         'the parent of another service': neighbour.pid,
         'a process of root': process.pid,
+        'a process of another user': foreign.pid,
       },
       setuid,
       allowed: { folder: serviceDir, socket: await listenOn(join(runDir, 'host.sock'), 0o660, user.gid) },
