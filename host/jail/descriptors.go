@@ -29,29 +29,45 @@ func openListener(l listener) error {
 	if err != nil {
 		return err
 	}
-	// The low number may be reserved for another listener.
+	fd, err := aboveInherited(low)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: l.Path}); err != nil {
+		return err
+	}
+	if err := syscall.Listen(fd, 1); err != nil {
+		return err
+	}
+	return passOn(fd, l.Fd)
+}
+
+// aboveInherited moves a descriptor above those that the program inherits: its low number may be reserved for one of them.
+func aboveInherited(low int) (int, error) {
 	fd, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(low), fDupfdCloexec, firstOwnFd)
 	syscall.Close(low)
 	if errno != 0 {
-		return errno
+		return -1, errno
 	}
-	defer syscall.Close(int(fd))
-	if err := syscall.Bind(int(fd), &syscall.SockaddrUnix{Name: l.Path}); err != nil {
-		return err
+	return int(fd), nil
+}
+
+// passOn copies a descriptor to the number under which the program inherits it.
+func passOn(own, number int) error {
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(number), syscall.F_GETFD, 0); errno != syscall.EBADF {
+		return fmt.Errorf("descriptor %d is already open", number)
 	}
-	if err := syscall.Listen(int(fd), 1); err != nil {
-		return err
-	}
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(l.Fd), syscall.F_GETFD, 0); errno != syscall.EBADF {
-		return fmt.Errorf("descriptor %d is already open", l.Fd)
-	}
-	return syscall.Dup3(int(fd), l.Fd, 0)
+	return syscall.Dup3(own, number, 0)
 }
 
 // closeOthers marks every other descriptor above 2 to be closed by exec.
-func closeOthers(s *spec) error {
+func closeOthers(s *spec) error { return closeAllBut(s.listenFds()) }
+
+// closeAllBut marks every descriptor above 2 to be closed by exec, except for these, which are in ascending order.
+func closeAllBut(kept []int) error {
 	first := 3
-	for _, fd := range append(s.listenFds(), math.MaxInt32) {
+	for _, fd := range append(kept, math.MaxInt32) {
 		if fd > first {
 			if _, _, errno := syscall.RawSyscall(sysCloseRange, uintptr(first), uintptr(fd-1), closeRangeCloexec); errno != 0 {
 				return errno

@@ -11,6 +11,7 @@ import (
 var devices = map[string]struct{ owned bool }{
 	"null":    {},
 	"zero":    {},
+	"full":    {},
 	"random":  {},
 	"urandom": {},
 	"kvm":     {owned: true},

@@ -16,7 +16,7 @@ import (
 const asJail = "MAYFLY_TEST_AS_JAIL"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asJail) != "" {
+	if os.Getenv(asJail) != "" || len(os.Args) == 2 && os.Args[1] == confinedMode {
 		main()
 	}
 	os.Exit(m.Run())

@@ -37,19 +37,22 @@ const oomScoreAdjPath = "/proc/self/oom_score_adj"
 // inherit from the service, which is protected. The setting survives exec.
 const oomScoreAdj = "500"
 
-// setLimits sets the given soft and hard limits. It also excludes all memory from core dumps, because a host that pipes core
+// setLimits sets the limits of a machine's QEMU.
+func setLimits(s *spec) error { return applyLimits(s.Rlimits, oomScoreAdj) }
+
+// applyLimits sets the given soft and hard limits. It also excludes all memory from core dumps, because a host that pipes core
 // dumps to a handler ignores the size limit. A write beyond the file size limit fails with EFBIG instead of ending the program:
 // QEMU reports it to the guest as an I/O error. An ignored signal stays ignored after exec.
-func setLimits(s *spec) error {
+func applyLimits(given map[string]uint64, oomScore string) error {
 	if err := writeFile(coredumpFilter, "0"); err != nil {
 		return err
 	}
-	if err := writeFile(oomScoreAdjPath, oomScoreAdj); err != nil {
+	if err := writeFile(oomScoreAdjPath, oomScore); err != nil {
 		return err
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	limits := map[string]uint64{"core": 0}
-	for name, value := range s.Rlimits {
+	for name, value := range given {
 		limits[name] = value
 	}
 	for name, value := range limits {

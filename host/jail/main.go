@@ -1,5 +1,6 @@
 // Command mayfly-jail enters a jail and becomes another program there, with the same process id and without any privileges.
-// It is started as root with one argument, a JSON document. With the argument "kill" it kills processes instead; see kill.go.
+// It is started as root with one argument, a JSON document. With the argument "confine" it confines one of Mayfly's own processes instead
+// (confine.go), and with "kill" it kills processes (kill.go).
 package main
 
 import (
@@ -19,8 +20,9 @@ func init() { runtime.LockOSThread() }
 func main() {
 	debug.SetGCPercent(-1)
 	run, arguments := enter, os.Args[1:]
-	if len(arguments) > 0 && arguments[0] == "kill" {
-		run, arguments = kill, arguments[1:]
+	modes := map[string]func([]string) error{"confine": confine, confinedMode: enterConfinement, "kill": kill}
+	if len(arguments) > 0 && modes[arguments[0]] != nil {
+		run, arguments = modes[arguments[0]], arguments[1:]
 	}
 	if err := run(arguments); err != nil {
 		fmt.Fprintf(os.Stderr, "mayfly-jail: %v\n", err)
@@ -58,6 +60,5 @@ func enter(arguments []string) error {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
-	argv := append([]string{s.Program}, s.Argv...)
-	return fmt.Errorf("start %s: %w", s.Program, syscall.Exec(s.Program, argv, s.environment()))
+	return startProgram(s)
 }

@@ -19,13 +19,8 @@ const (
 
 // dropPrivileges switches to the uid and gid without groups and capabilities, and makes sure that no program can regain any.
 func dropPrivileges(s *spec) error {
-	for capability := range uintptr(highestCapability + 1) {
-		if err := prctl(prCapbsetDrop, capability); errors.Is(err, syscall.EINVAL) {
-			// The kernel has no higher capability.
-			break
-		} else if err != nil {
-			return fmt.Errorf("bounding set: %w", err)
-		}
+	if err := boundCapabilities(0); err != nil {
+		return err
 	}
 	if err := prctl(prCapAmbient, prCapAmbientClearAll); err != nil {
 		return fmt.Errorf("ambient set: %w", err)
@@ -43,11 +38,27 @@ func dropPrivileges(s *spec) error {
 	if err := leaveKeyring(); err != nil {
 		return fmt.Errorf("keyring: %w", err)
 	}
-	if err := clearCapabilities(); err != nil {
+	if err := setCapabilities(0); err != nil {
 		return fmt.Errorf("capabilities: %w", err)
 	}
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
+	}
+	return nil
+}
+
+// boundCapabilities limits the bounding set of the calling thread to these capabilities, a bit for each.
+func boundCapabilities(kept uint64) error {
+	for capability := range uintptr(highestCapability + 1) {
+		if kept&(1<<capability) != 0 {
+			continue
+		}
+		if err := prctl(prCapbsetDrop, capability); errors.Is(err, syscall.EINVAL) {
+			// The kernel has no higher capability.
+			break
+		} else if err != nil {
+			return fmt.Errorf("bounding set: %w", err)
+		}
 	}
 	return nil
 }
@@ -68,16 +79,32 @@ func prctl(option, value uintptr) error {
 	return nil
 }
 
-// clearCapabilities empties the effective, permitted and inheritable sets of the calling thread.
-func clearCapabilities() error {
-	header := struct {
-		version uint32
-		pid     int32
-	}{version: linuxCapabilityV3}
-	var sets [2]struct{ effective, permitted, inheritable uint32 }
+// setCapabilities makes these capabilities, a bit for each, the effective and permitted ones of the calling thread, and none inheritable.
+func setCapabilities(kept uint64) error {
+	header := capabilityHeader{version: linuxCapabilityV3}
+	low, high := uint32(kept), uint32(kept>>32)
+	sets := [2]capabilitySets{{effective: low, permitted: low}, {effective: high, permitted: high}}
 	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
 	if errno != 0 {
 		return errno
 	}
 	return nil
 }
+
+// permittedCapabilities are those of the calling thread, with a bit for each.
+func permittedCapabilities() (uint64, error) {
+	header := capabilityHeader{version: linuxCapabilityV3}
+	var sets [2]capabilitySets
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPGET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return uint64(sets[1].permitted)<<32 | uint64(sets[0].permitted), nil
+}
+
+type capabilityHeader struct {
+	version uint32
+	pid     int32
+}
+
+type capabilitySets struct{ effective, permitted, inheritable uint32 }

@@ -19,14 +19,27 @@ const restricted = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
 
 // buildRoot mounts a new root that contains only the binds and devices of the specification. The host's mounts do not change.
 func buildRoot(s *spec) error {
-	syscall.Umask(0o022)
-	defer syscall.Umask(0o077)
+	if err := mountRoot(); err != nil {
+		return err
+	}
+	return fillRoot(s)
+}
+
+// mountRoot mounts an empty root.
+func mountRoot() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
 	if err := syscall.Mount("mayfly", staging, "tmpfs", restricted, rootOptions); err != nil {
 		return fmt.Errorf("mount a root: %w", err)
 	}
+	return nil
+}
+
+// fillRoot adds the binds and devices.
+func fillRoot(s *spec) error {
+	syscall.Umask(0o022)
+	defer syscall.Umask(0o077)
 	for _, b := range s.Binds {
 		if err := showBind(b); err != nil && !(b.Optional && errors.Is(err, fs.ErrNotExist)) {
 			return fmt.Errorf("bind %s: %w", b.Path, err)

@@ -19,6 +19,7 @@ import { planInstall } from './host/install-plan.ts';
 import { probeHost } from './host/probe.ts';
 import { findProblems, formatProblems } from './host/problems.ts';
 import { type HostFacts, missingFor, type Purpose } from './host/requirements.ts';
+import { ensureServiceUser } from './host/service-user.ts';
 import { chooseDebianSources } from './steps/debian-tree.ts';
 import type { StepContext } from './steps/step.ts';
 import { ensureTemplates, type Templates } from './templates/ensure-templates.ts';
@@ -77,6 +78,7 @@ export async function prepareParts(options: PrepareOptions, plan: BuildPlan): Pr
   const problems = findProblems(facts, { mustBuild, cacheDir, purpose });
   if (problems.length > 0) throw new SetupError(formatProblems(problems));
   if (planInstall(facts, purpose)) await installMissing(options);
+  await ensureServiceUser(options.announcer);
   await removeAbandonedStaging(cacheDir);
   const context = await createContext(facts, options);
   const artifacts = await ensureGuestArtifacts(context, plan);

@@ -1,8 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DiskBallast } from '../core/ports/runtime.ts';
-import { runProgram } from '../machines/host/run-program.ts';
 
 /** Its file in the data folder. */
 export const ballastName = 'ballast';
@@ -12,7 +12,7 @@ const largestBytes = 64 * 1024 ** 2;
 /** The share of the disk reserve that the ballast takes. */
 const reserveShare = 1 / 8;
 
-const allocateDeadlineMs = 30_000;
+const pieceBytes = 1024 ** 2;
 
 /** The ballast of a data folder: a file that occupies disk space until the database needs it. It is held by the first check that finds room. */
 export function openBallast(dataDir: string, diskReserveBytes: number): DiskBallast {
@@ -29,13 +29,21 @@ export function openBallast(dataDir: string, diskReserveBytes: number): DiskBall
       isHeld = false;
     },
     hold: async () => {
-      // Writes the blocks where the file system cannot reserve them.
-      const args = ['--posix', '--length', String(sizeBytes), path];
-      await runProgram('fallocate', args, { deadlineMs: allocateDeadlineMs }).catch(async (error: unknown) => {
+      await fill(path, sizeBytes).catch(async (error: unknown) => {
         await rm(path, { force: true });
         throw error;
       });
       isHeld = true;
     },
   };
+}
+
+/** Writes a file that no file system can store in less space. The service starts no programs, so `fallocate` is not an option. */
+async function fill(path: string, sizeBytes: number): Promise<void> {
+  const piece = randomBytes(Math.min(pieceBytes, sizeBytes));
+  await using file = await open(path, 'w', 0o600);
+  for (let leftBytes = sizeBytes; leftBytes > 0; ) {
+    const { bytesWritten } = await file.write(piece, 0, Math.min(piece.length, leftBytes));
+    leftBytes -= bytesWritten;
+  }
 }

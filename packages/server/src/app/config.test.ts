@@ -7,6 +7,7 @@ test('everything has a default', () => {
   expect(readConfig({})).toEqual({
     host: '127.0.0.1',
     port: 8080,
+    inheritedSockets: {},
     apiTls: false,
     publicUrl: undefined,
     dataDir: '/var/lib/mayfly',

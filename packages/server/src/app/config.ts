@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { defaultHeadroom, type HeadroomRules } from '../core/admission/capacity.ts';
 import type { PoolTargets } from '../core/pool/pool.ts';
 import { type DiskRates, defaultDiskRates } from '../machines/qemu/argv.ts';
+import { type InheritedSockets, inheritedSockets } from './inherited-sockets.ts';
 import * as field from './setting-fields.ts';
 import { isLoopbackHost, setting, wholeNumber } from './setting-fields.ts';
 import { StartError } from './start-error.ts';
@@ -57,6 +58,8 @@ export interface Config {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  /** Sockets to listen on instead of opening them. */
+  readonly inheritedSockets: InheritedSockets;
   /** Whether the API speaks TLS, with the operator's certificate. */
   readonly apiTls: boolean;
   /** Where callers reach the service, if not at host and port; without a trailing slash. */
@@ -126,6 +129,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return Object.freeze({
     host: data.MAYFLY_HOST,
     port: data.MAYFLY_PORT,
+    inheritedSockets: inheritedSockets(env),
     apiTls: data.MAYFLY_API_TLS,
     publicUrl: data.MAYFLY_PUBLIC_URL,
     dataDir: data.MAYFLY_DATA_DIR,

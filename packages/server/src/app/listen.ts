@@ -3,15 +3,17 @@ import type { HttpApp } from '../http/http-app.ts';
 import type { Config } from './config.ts';
 import { StartError } from './start-error.ts';
 
-type AddressSettings = Pick<Config, 'host' | 'port' | 'apiTls' | 'publicUrl'>;
+type AddressSettings = Pick<Config, 'host' | 'port' | 'inheritedSockets' | 'apiTls' | 'publicUrl'>;
 
 const anywhere = new Set(['0.0.0.0', '::']);
 
 /** Starts listening and returns the URL of the API. */
 export async function listen(app: HttpApp, config: AddressSettings): Promise<string> {
-  const { host, port } = config;
+  const { host, port, inheritedSockets } = config;
+  // With a descriptor, host and port say nothing to Node; Fastify would listen twice for the name localhost.
+  const where = inheritedSockets.api === undefined ? { host, port } : { host: '', fd: inheritedSockets.api };
   try {
-    await app.listen({ host, port, listenTextResolver: () => 'listening' });
+    await app.listen({ ...where, listenTextResolver: () => 'listening' });
   } catch (cause) {
     throw new StartError(explainListen(cause, host, port, 'MAYFLY'), { cause });
   }
@@ -19,7 +21,10 @@ export async function listen(app: HttpApp, config: AddressSettings): Promise<str
 }
 
 /** Where callers reach the API, without a trailing slash: the configured public URL, else the address it listens on. */
-export function apiUrl(app: HttpApp, { host, port, apiTls, publicUrl }: AddressSettings): string {
+export function apiUrl(
+  app: HttpApp,
+  { host, port, apiTls, publicUrl }: Omit<AddressSettings, 'inheritedSockets'>,
+): string {
   if (publicUrl !== undefined) return publicUrl;
   const address = app.server.address();
   const boundPort = typeof address === 'object' && address !== null ? address.port : port;

@@ -24,7 +24,14 @@ export interface Previews extends AsyncDisposable {
 
 type Settings = Pick<
   Config,
-  'dataDir' | 'previewHost' | 'previewDomain' | 'previewPort' | 'previewPublicPort' | 'tlsFiles' | 'trustProxy'
+  | 'dataDir'
+  | 'inheritedSockets'
+  | 'previewHost'
+  | 'previewDomain'
+  | 'previewPort'
+  | 'previewPublicPort'
+  | 'tlsFiles'
+  | 'trustProxy'
 >;
 
 /** Starts the preview gateway. Throws a StartError that says what to do. */
@@ -38,7 +45,10 @@ export async function startPreviews(
   await using acquired = new AsyncDisposableStack();
   const certificates = acquired.use(await openConfigured(config, log));
   const gateway = acquired.use(
-    await startGateway({ core, domain, host, port, trustProxy, certificates, limits }).catch((cause: unknown) => {
+    await startGateway({
+      ...{ core, domain, host, port, trustProxy, certificates, limits },
+      inheritedFd: config.inheritedSockets.previews,
+    }).catch((cause: unknown) => {
       throw new StartError(explainListen(cause, host, port, 'MAYFLY_PREVIEW'), { cause });
     }),
   );

@@ -29,7 +29,16 @@ export function goTools(): GoTools {
 
 /** Builds host/jail and returns the path of the program. */
 export function jailProgram(): string {
-  return join(buildOnce('host/jail', ['.']), 'jail');
+  return join(buildJail(), 'jail');
+}
+
+/** Builds the program that tries what a compromised service would, and returns its path. */
+export function probeProgram(): string {
+  return join(buildJail(), 'probe');
+}
+
+function buildJail(): string {
+  return buildOnce('host/jail', ['.', './probe']);
 }
 
 function buildOnce(module: string, packages: readonly string[]): string {

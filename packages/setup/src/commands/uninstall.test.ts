@@ -33,6 +33,8 @@ beforeEach(async () => {
     installed: () => Promise.resolve(new Set(['dpkg', 'qemu-utils', 'nftables', 'libvirt-daemon'])),
     findUsed: () => Promise.resolve({ open: new Set<string>(), mapped: new Set<number>() }),
     takeDownNetwork: () => Promise.resolve(true),
+    findUser: () => Promise.resolve(undefined),
+    removeUser: () => Promise.reject(new Error('there is no user')),
     ask: (question) => {
       asked.push(question);
       return Promise.resolve(answers.shift() ?? false);
@@ -58,6 +60,23 @@ test('with --yes it removes the cache, the apt source, the network and the packa
   expect(aptCalls).toEqual(['remove --yes nftables qemu-utils']);
   expect(asked).toEqual([]);
   expect(printed.join('\n')).toContain(`The data folder ${host.dataDir} is kept. To remove it too, add --data.`);
+});
+
+test('it removes the system user that set-up created, after the data folder if that goes too', async () => {
+  const user = { uid: 998, gid: 998, comment: '', home: '/nonexistent', shell: '/usr/sbin/nologin' };
+  const removed: string[] = [];
+  host = {
+    ...host,
+    findUser: () => Promise.resolve(user),
+    removeUser: ({ uid }, dataDir) => Promise.resolve(void removed.push(`${uid} ${dataDir} ${existsSync(dataDir)}`)),
+  };
+  answers = [false];
+  await uninstallFrom([], host);
+  expect(removed).toEqual([]);
+  await uninstallFrom(['--yes'], host);
+  await uninstallFrom(['--yes', '--data'], host);
+  expect(removed).toEqual([`998 ${host.dataDir} true`, `998 ${host.dataDir} false`]);
+  expect(printed).toContain('  • the system user mayfly');
 });
 
 test('--data removes the data folder too, but nothing that the service did not create', async () => {

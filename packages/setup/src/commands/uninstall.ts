@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { isDataFolderInUse, readConfig, removeDataFolder } from '@mayfly/server/app';
-import { hostStateDir, takeDownUnusedHost } from '@mayfly/server/machines';
+import { hostStateDir, type SystemUser, serviceUserName, takeDownUnusedHost } from '@mayfly/server/machines';
 import { removeTree } from '../cache/entry.ts';
 import { containsUsedFile, findUsedFiles, listEntries, type UsedFiles } from '../cache/prune.ts';
 import { readEnvironment } from '../environment.ts';
@@ -16,9 +16,10 @@ import {
   runApt,
 } from '../host/install-packages.ts';
 import { backportsSourcesPath } from '../host/install-plan.ts';
+import { findCreatedUser, removeServiceUser } from '../host/service-user.ts';
 
 const usage = `Usage: npm run uninstall [-- options]
-Removes what set-up put on this host: the cache, the Debian packages it installed, its apt source and its network set-up.
+Removes what set-up put on this host: the cache, the Debian packages it installed, its apt source, its system user and its network set-up.
 The data folder (accounts, records, the preview authority) is kept unless --data is given.
   --yes    do not ask
   --data   also remove the data folder
@@ -36,6 +37,9 @@ export interface InstalledHost {
   readonly findUsed: () => Promise<UsedFiles>;
   /** Returns false if a service or machine still uses the network set-up. */
   readonly takeDownNetwork: (stateDir: string) => Promise<boolean>;
+  /** The system user that set-up created; undefined if there is none. */
+  readonly findUser: () => Promise<SystemUser | undefined>;
+  readonly removeUser: (user: SystemUser, dataDir: string) => Promise<void>;
   /** Asks a yes-or-no question; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
   readonly print: (line: string) => void;
@@ -56,6 +60,8 @@ export async function uninstall(args: readonly string[]): Promise<number> {
     installed: installedPackages,
     findUsed: findUsedFiles,
     takeDownNetwork,
+    findUser: () => findCreatedUser(),
+    removeUser: (user, dataDir) => removeServiceUser(user, dataDir),
     ask: process.stdin.isTTY ? askOnTerminal : undefined,
     print: (line) => void process.stderr.write(`${line}\n`),
   });
@@ -79,6 +85,8 @@ export async function uninstallFrom(args: readonly string[], host: InstalledHost
   print('This removes:');
   print(`  • the cache ${cacheDir} (guest image, templates, compiled programs)`);
   if (existsSync(sourcesPath)) print(`  • the apt source ${sourcesPath}`);
+  const user = await host.findUser();
+  if (user) print(`  • the system user ${serviceUserName}`);
   if (existsSync(stateDir)) print(`  • the network set-up of machines and ${stateDir}`);
   print(
     options.data
@@ -109,6 +117,7 @@ export async function uninstallFrom(args: readonly string[], host: InstalledHost
   }
   await rm(sourcesPath, { force: true });
   if (options.data && existsSync(dataDir)) removeDataFolder(dataDir);
+  if (user) await host.removeUser(user, dataDir);
   await removeCache(cacheDir, packages.length === 0 || removePackages);
   for (const folder of [cacheDir, ...(options.data ? [dataDir] : [])]) {
     if (existsSync(folder)) print(`${folder} is kept, because it contains: ${(await readdir(folder)).join(', ')}`);

@@ -98,6 +98,7 @@ function serviceTools(arch: string): readonly RequiredTool[] {
     { name: 'nft', debianPackage: 'nftables' },
     { name: 'conntrack', debianPackage: 'conntrack' },
     { name: 'setpriv', debianPackage: 'util-linux' },
+    { name: 'useradd', debianPackage: 'passwd' },
   ];
 }
 

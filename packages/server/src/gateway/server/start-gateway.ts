@@ -30,6 +30,8 @@ export interface GatewayOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
+  /** A listening socket to use instead of opening one. */
+  readonly inheritedFd?: number | undefined;
   /** Whose X-Forwarded-For is trusted, see `trustedProxies`. */
   readonly trustProxy: boolean | string;
   readonly limits?: Partial<GatewayLimits> | undefined;
@@ -62,7 +64,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     forwardUpgrade(gateway, request, socket, head, onVisit).catch(onUnexpected);
   });
-  server.listen(port, host);
+  const { inheritedFd: fd } = options;
+  server.listen(fd === undefined ? { port, host } : { fd });
   await once(server, 'listening');
   // Failing to accept a connection, for example for lack of file descriptors, must not stop the gateway.
   server.on('error', (err) => core.log.error({ err }, 'preview_connection_failed'));

@@ -68,7 +68,7 @@ export function jailSpec(plan: JailPlan): JailSpec {
     cgroupProcs: plan.cgroupProcs,
     network: plan.networkNamespace ?? 'none',
     listen: plan.listen ?? [],
-    binds: plan.binds.toSorted((a, b) => a.path.split('/').length - b.path.split('/').length),
+    binds: outerFirst(plan.binds),
     devices: [
       ...['null', 'zero', 'random', 'urandom'],
       ...(plan.devices.kvm ? ['kvm'] : []),
@@ -84,6 +84,11 @@ export function jailSpec(plan: JailPlan): JailSpec {
     argv: plan.argv,
     env: plan.preloadPath === undefined ? {} : preloadEnv(plan.preloadPath, plan.ramPath),
   };
+}
+
+/** The binds in the order in which they can be mounted: a folder before anything inside it. */
+export function outerFirst(binds: readonly Bind[]): Bind[] {
+  return binds.toSorted((a, b) => a.path.split('/').length - b.path.split('/').length);
 }
 
 function preloadEnv(preloadPath: string, ramPath: string | undefined): Record<string, string> {
@@ -109,6 +114,14 @@ const libraries: Readonly<Record<Arch, readonly string[]>> = {
   x64: ['/usr/lib/x86_64-linux-gnu', '/usr/lib64'],
 };
 
+/** What every dynamically linked program of the host needs. */
+export function libraryBinds(arch: Arch): Bind[] {
+  return [
+    ...libraries[arch].map((path): Bind => ({ path, mode: 'exec', optional: true })),
+    { path: '/etc/ld.so.cache', mode: 'ro', optional: true },
+  ];
+}
+
 /** QEMU's own data, the BIOS of x86 machines, and the option ROMs of network cards. */
 const firmware = ['/usr/share/qemu', '/usr/share/seabios', '/usr/lib/ipxe/qemu'];
 
@@ -117,8 +130,7 @@ export function qemuBinds({ arch, program, preloadPath, readOnly, writable }: Qe
   return [
     { path: program, mode: 'exec' },
     ...(preloadPath === undefined ? [] : [{ path: preloadPath, mode: 'exec' } as const]),
-    ...libraries[arch].map((path): Bind => ({ path, mode: 'exec', optional: true })),
-    { path: '/etc/ld.so.cache', mode: 'ro', optional: true },
+    ...libraryBinds(arch),
     ...firmware.map((path): Bind => ({ path, mode: 'ro', optional: true })),
     ...readOnly.map((path): Bind => ({ path, mode: 'ro' })),
     ...writable.map((path): Bind => ({ path, mode: 'rw' })),

@@ -1,0 +1,104 @@
+package main
+
+import "syscall"
+
+// serviceFilter is the filter of the service: what Node with HTTP, TLS, SQLite, PostgreSQL and worker threads uses, and harmless relatives of
+// it. The service starts threads, but no processes.
+func serviceFilter() []instruction {
+	return filter(auditArch, newestCall, append(commonCalls, architectureCalls...), []rule{
+		{syscall.SYS_CLONE, threadsOnly},
+		{syscall.SYS_SOCKET, knownSockets},
+		{syscall.SYS_IOCTL, allowOtherValues(1, tiocsti, tioclinux)},
+		{syscall.SYS_PRCTL, allowValues(0, harmlessPrctls...)},
+	})
+}
+
+// threadsOnly allows clone for a thread that stays in all namespaces.
+var threadsOnly = []instruction{
+	argument(0),
+	{bpfJumpAnySet, 2, 0, syscall.CLONE_NEWNS | cloneNewcgroup | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET},
+	{bpfJumpAnySet, 0, 1, syscall.CLONE_THREAD},
+	{bpfReturn, 0, 0, actionAllow},
+}
+
+// knownSockets allows unix, TCP and UDP sockets, and of netlink the protocol in which the C library asks for the host's addresses.
+// It excludes nftables, packets, the kernel's cryptography, vsock and Bluetooth.
+var knownSockets = append(allowValues(0, syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6), []instruction{
+	{bpfJumpEqual, 0, 3, syscall.AF_NETLINK},
+	argument(2),
+	{bpfJumpEqual, 0, 1, syscall.NETLINK_ROUTE},
+	{bpfReturn, 0, 0, actionAllow},
+}...)
+
+const (
+	// These put characters into the input of a terminal.
+	tiocsti   = 0x5412
+	tioclinux = 0x541c
+
+	cloneNewcgroup = 0x02000000
+)
+
+// harmlessPrctls name threads and memory, or only read.
+var harmlessPrctls = []uint32{
+	3,          // PR_GET_DUMPABLE
+	15,         // PR_SET_NAME
+	16,         // PR_GET_NAME
+	21,         // PR_GET_SECCOMP
+	23,         // PR_CAPBSET_READ
+	39,         // PR_GET_NO_NEW_PRIVS
+	0x53564d41, // PR_SET_VMA
+}
+
+// commonCalls exist under the same name on both architectures.
+var commonCalls = []uintptr{
+	// Files and folders.
+	syscall.SYS_READ, syscall.SYS_WRITE, syscall.SYS_READV, syscall.SYS_WRITEV, syscall.SYS_PREAD64, syscall.SYS_PWRITE64,
+	syscall.SYS_PREADV, syscall.SYS_PWRITEV, sysPreadv2, sysPwritev2, syscall.SYS_LSEEK, syscall.SYS_OPENAT, sysOpenat2,
+	syscall.SYS_CLOSE, sysCloseRange, syscall.SYS_FSTAT, sysNewfstatat, sysStatx, syscall.SYS_STATFS, syscall.SYS_FSTATFS,
+	syscall.SYS_FACCESSAT, sysFaccessat2, syscall.SYS_READLINKAT, syscall.SYS_GETDENTS64, syscall.SYS_GETCWD, syscall.SYS_CHDIR,
+	syscall.SYS_FCHDIR, syscall.SYS_FCNTL, syscall.SYS_FLOCK, syscall.SYS_DUP, syscall.SYS_DUP3, syscall.SYS_PIPE2, syscall.SYS_FSYNC,
+	syscall.SYS_FDATASYNC, syscall.SYS_SYNC_FILE_RANGE, syscall.SYS_TRUNCATE, syscall.SYS_FTRUNCATE, syscall.SYS_FALLOCATE,
+	syscall.SYS_FADVISE64, syscall.SYS_MKDIRAT, syscall.SYS_UNLINKAT, syscall.SYS_RENAMEAT, sysRenameat2, syscall.SYS_LINKAT,
+	syscall.SYS_SYMLINKAT, syscall.SYS_FCHMOD, syscall.SYS_FCHMODAT, sysFchmodat2, syscall.SYS_FCHOWN, syscall.SYS_FCHOWNAT, syscall.SYS_UTIMENSAT,
+	syscall.SYS_UMASK, sysCopyFileRange, syscall.SYS_SENDFILE, syscall.SYS_SPLICE, syscall.SYS_TEE, syscall.SYS_INOTIFY_INIT1,
+	syscall.SYS_INOTIFY_ADD_WATCH, syscall.SYS_INOTIFY_RM_WATCH,
+	// Memory.
+	syscall.SYS_MMAP, syscall.SYS_MUNMAP, syscall.SYS_MPROTECT, syscall.SYS_MREMAP, syscall.SYS_MADVISE, syscall.SYS_BRK,
+	syscall.SYS_MSYNC, syscall.SYS_MINCORE, sysMembarrier, sysPkeyMprotect, sysPkeyAlloc, sysPkeyFree, sysMseal,
+	// The process itself and its threads. Signals reach no other process: it is alone in its PID namespace.
+	syscall.SYS_EXECVE, syscall.SYS_EXIT, syscall.SYS_EXIT_GROUP, syscall.SYS_FUTEX, syscall.SYS_SET_ROBUST_LIST,
+	syscall.SYS_GET_ROBUST_LIST, syscall.SYS_SET_TID_ADDRESS, sysRseq, syscall.SYS_RESTART_SYSCALL, syscall.SYS_KILL,
+	syscall.SYS_TKILL, syscall.SYS_TGKILL, syscall.SYS_RT_SIGACTION, syscall.SYS_RT_SIGPROCMASK, syscall.SYS_RT_SIGRETURN,
+	syscall.SYS_RT_SIGPENDING, syscall.SYS_RT_SIGTIMEDWAIT, syscall.SYS_RT_SIGSUSPEND, syscall.SYS_SIGALTSTACK, syscall.SYS_GETPID,
+	syscall.SYS_GETPPID, syscall.SYS_GETTID, syscall.SYS_GETUID, syscall.SYS_GETEUID, syscall.SYS_GETGID, syscall.SYS_GETEGID,
+	syscall.SYS_GETRESUID, syscall.SYS_GETRESGID, syscall.SYS_GETGROUPS, syscall.SYS_GETPGID, syscall.SYS_GETSID, syscall.SYS_CAPGET,
+	syscall.SYS_PRLIMIT64, syscall.SYS_GETRLIMIT, syscall.SYS_GETRUSAGE, syscall.SYS_GETPRIORITY, syscall.SYS_SCHED_YIELD,
+	syscall.SYS_SCHED_GETAFFINITY, syscall.SYS_SCHED_GETPARAM, syscall.SYS_SCHED_GETSCHEDULER, syscall.SYS_SCHED_GET_PRIORITY_MAX,
+	syscall.SYS_SCHED_GET_PRIORITY_MIN, sysGetcpu,
+	// Time.
+	syscall.SYS_NANOSLEEP, syscall.SYS_CLOCK_NANOSLEEP, syscall.SYS_CLOCK_GETTIME, syscall.SYS_CLOCK_GETRES, syscall.SYS_GETTIMEOFDAY,
+	syscall.SYS_TIMES, syscall.SYS_GETITIMER, syscall.SYS_SETITIMER, syscall.SYS_TIMERFD_CREATE, syscall.SYS_TIMERFD_SETTIME,
+	syscall.SYS_TIMERFD_GETTIME,
+	// Waiting.
+	syscall.SYS_EPOLL_CREATE1, syscall.SYS_EPOLL_CTL, syscall.SYS_EPOLL_PWAIT, sysEpollPwait2, syscall.SYS_EVENTFD2, syscall.SYS_PPOLL,
+	syscall.SYS_PSELECT6, syscall.SYS_SIGNALFD4,
+	// Sockets; which kinds, knownSockets says.
+	syscall.SYS_SOCKETPAIR, syscall.SYS_BIND, syscall.SYS_LISTEN, syscall.SYS_ACCEPT, syscall.SYS_ACCEPT4, syscall.SYS_CONNECT,
+	syscall.SYS_GETSOCKNAME, syscall.SYS_GETPEERNAME, syscall.SYS_SENDTO, syscall.SYS_RECVFROM, syscall.SYS_SENDMSG,
+	syscall.SYS_RECVMSG, sysSendmmsg, syscall.SYS_RECVMMSG, syscall.SYS_SETSOCKOPT, syscall.SYS_GETSOCKOPT, syscall.SYS_SHUTDOWN,
+	// The system.
+	sysGetrandom, syscall.SYS_UNAME, syscall.SYS_SYSINFO,
+}
+
+// Numbers that are the same on every architecture.
+const (
+	sysClone3      = 435
+	sysOpenat2     = 437
+	sysFaccessat2  = 439
+	sysEpollPwait2 = 441
+	sysFchmodat2   = 452
+	sysMseal       = 462
+
+	// newestCall is the last one in the tables of this file (Linux 6.10).
+	newestCall = sysMseal
+)

@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import type { Arch } from '../qemu/engine.ts';
+import { type Bind, outerFirst } from '../qemu/jail/spec.ts';
+import type { PrivilegedPort } from './privileged-ports.ts';
+import { type ServiceFiles, serviceBinds, serviceEnvironment } from './service-view.ts';
+
+/** The JSON document that `mayfly-jail confine` reads: how one of Mayfly's own processes runs. `host/jail/confinement.go` documents the fields. */
+export interface ConfinementSpec {
+  readonly kind: 'service' | 'host';
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly capabilities?: readonly string[];
+  readonly binds?: readonly Bind[];
+  readonly tmpBytes?: number;
+  readonly listen?: readonly PrivilegedPort[];
+  readonly cgroupProcs: readonly string[];
+  readonly oomScoreAdj: number;
+  readonly rlimits: Readonly<Record<string, number>>;
+  readonly endWithParent: boolean;
+  readonly program: string;
+  readonly argv: readonly string[];
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A user that Mayfly's processes run as. */
+export interface UserIds {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+interface ProcessPlan {
+  /** The absolute path of Node. */
+  readonly nodePath: string;
+  /** Node's own options, the entry module and its arguments. */
+  readonly argv: readonly string[];
+  /** The checkout that the code is in. */
+  readonly checkout: string;
+  /** The cgroup.procs files of the groups that it joins. */
+  readonly cgroupProcs: readonly string[];
+  /** The environment to take the process's own from. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface ServicePlan extends ProcessPlan, Omit<ServiceFiles, 'env'> {
+  readonly arch: Arch;
+  readonly user: UserIds;
+  /** The ports that it may not open itself. */
+  readonly listen?: readonly PrivilegedPort[];
+}
+
+/** The gateway alone serves up to 8,192 visitors, each with a connection to a sandbox's tunnel at most. */
+const maxOpenFiles = 65_536;
+
+/** SQLite's temporary files are in the data folder: this is for what else a library may want to write. */
+const tmpBytes = 64 * 1024 ** 2;
+
+/** The kernel kills the service before the host's driver, and nearly everything else before the service. */
+const oomScores = { service: -900, host: -999 } as const;
+
+/**
+ * The service without any privilege: its user, no capability, a filter of system calls, and of the file system only its code, its part of the
+ * data folder and what name resolution and TLS need.
+ */
+export function serviceConfinement(plan: ServicePlan): ConfinementSpec {
+  return {
+    kind: 'service',
+    ...plan.user,
+    binds: outerFirst(serviceBinds(plan)),
+    tmpBytes,
+    listen: plan.listen ?? [],
+    cgroupProcs: plan.cgroupProcs,
+    oomScoreAdj: oomScores.service,
+    rlimits: { core: 0, memlock: 0, nofile: maxOpenFiles },
+    endWithParent: true,
+    program: plan.nodePath,
+    argv: plan.argv,
+    folder: plan.serviceDir,
+    env: { ...serviceEnvironment(plan.env), HOME: plan.serviceDir, SQLITE_TMPDIR: plan.serviceDir },
+  };
+}
+
+/** What the host's driver does with them: cgroups, mounts, network namespaces and nftables, uids, jails and the processes in them. */
+const hostCapabilities = [
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'KILL',
+  'MKNOD',
+  'NET_ADMIN',
+  'NET_BIND_SERVICE',
+  'SETGID',
+  'SETPCAP',
+  'SETUID',
+  'SYS_ADMIN',
+  'SYS_PTRACE',
+  'SYS_RESOURCE',
+] as const;
+
+export interface HostPlan extends ProcessPlan {
+  /** What it keeps of root's capabilities, without "CAP_". */
+  readonly capabilities?: readonly string[];
+}
+
+/** The driver's process: root, on the whole file system, without the capabilities that it does not use. */
+export function hostConfinement(plan: HostPlan): ConfinementSpec {
+  const env = Object.entries(plan.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return {
+    kind: 'host',
+    capabilities: plan.capabilities ?? hostCapabilities,
+    cgroupProcs: plan.cgroupProcs,
+    oomScoreAdj: oomScores.host,
+    rlimits: { core: 0, nofile: maxOpenFiles },
+    endWithParent: true,
+    program: plan.nodePath,
+    argv: plan.argv,
+    folder: plan.checkout,
+    env: Object.fromEntries(env),
+  };
+}
+
+/** The parts of a data folder that the service can reach. */
+export function serviceFolders(dataDir: string): { readonly serviceDir: string; readonly runDir: string } {
+  return { serviceDir: join(dataDir, 'service'), runDir: join(dataDir, 'run') };
+}
