@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmod, chown, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import PQueue from 'p-queue';
@@ -83,9 +84,9 @@ export class DriverServer implements AsyncDisposable {
     const server = new DriverServer(options);
     const adopted = await server.#machines.adopt();
     await rm(socketPath, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      server.#server.once('error', reject).listen({ path: socketPath, backlog: 16 }, resolve);
-    });
+    server.#server.listen({ path: socketPath, backlog: 16 });
+    await once(server.#server, 'listening');
+    server.#server.on('error', (err) => server.#log.error({ err }, 'host_accept_failed'));
     // In this order: before, nobody but the owner can connect.
     await chown(socketPath, process.getuid?.() ?? 0, serviceGid);
     await chmod(socketPath, socketMode);

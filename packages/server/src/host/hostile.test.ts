@@ -4,7 +4,7 @@ import { type HostileMessage, hostileMessages, knownIds } from '../../test/host/
 import type { EgressPolicy, LaunchRequest } from '../core/ports/machine-driver.ts';
 
 const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? 100_000);
-const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? 1);
+const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? 1) || Date.now() % 2 ** 31;
 
 /** Without the limits that would make this test wait. */
 const fast = { callsPerSecond: 1_000_000, handshakesPerSecond: 1_000_000, maxMachines: 60 };
