@@ -19,7 +19,7 @@ import {
 import { defaultHostLimits, type HostLimits } from './host-limits.ts';
 import { MachineTable } from './machine-table.ts';
 import { pacedLog } from './paced-log.ts';
-import { Session } from './session.ts';
+import { type CallTurns, createCallTurns, Session } from './session.ts';
 
 /** Only root and the service's group may connect. */
 const socketMode = 0o660;
@@ -56,6 +56,7 @@ export class DriverServer implements AsyncDisposable {
   readonly #machines: MachineTable;
   readonly #server: Server;
   readonly #handshakes: PQueue;
+  readonly #turns: CallTurns;
   readonly #sockets = new Set<Socket>();
   readonly #connections = new BackgroundTasks();
   readonly #repeated: AsyncDisposable[] = [];
@@ -74,6 +75,7 @@ export class DriverServer implements AsyncDisposable {
       onExited: (machine, exit) => this.#session?.send({ event: 'exited', machine, exit }),
     });
     this.#handshakes = new PQueue({ interval: 1_000, intervalCap: handshakesPerSecond });
+    this.#turns = createCallTurns(this.#limits);
     this.#server = createServer((socket) => void this.#connections.track(this.#accept(socket)));
     this.#server.maxConnections = connections;
   }
@@ -151,7 +153,13 @@ export class DriverServer implements AsyncDisposable {
   }
 
   async #serve(socket: Socket, lines: AsyncIterable<string>): Promise<void> {
-    const session = new Session({ socket, machines: this.#machines, limits: this.#limits, log: this.#log });
+    const session = new Session({
+      socket,
+      machines: this.#machines,
+      turns: this.#turns,
+      limits: this.#limits,
+      log: this.#log,
+    });
     this.#session?.close();
     this.#session = session;
     this.#log.info({}, 'service_connected');

@@ -4,9 +4,11 @@ import { maxCallsInFlight } from '../machines/protocol/messages.ts';
 export interface HostLimits {
   /** How many machines may exist at once: a service that was taken over must not use up what all data folders of this host share. */
   readonly maxMachines: number;
-  /** Further calls are not read until one ends. */
+  /** Further calls are not read until one ends, whatever connection it came from. */
   readonly callsInFlight: number;
   readonly callsPerSecond: number;
+  /** Launches, destructions and the like, which cost the whole host something. */
+  readonly changesPerSecond: number;
   readonly handshakesPerSecond: number;
   /** Connections at once, with those that have not introduced themselves yet. Only one of them is served. */
   readonly connections: number;
@@ -26,6 +28,7 @@ export const defaultHostLimits: HostLimits = {
   maxMachines: 1_000,
   callsInFlight: maxCallsInFlight,
   callsPerSecond: 1_000,
+  changesPerSecond: 100,
   handshakesPerSecond: 20,
   connections: 4,
   handshakeMs: 5_000,

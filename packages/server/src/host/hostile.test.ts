@@ -7,7 +7,12 @@ const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? 100_000);
 const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? 1) || Date.now() % 2 ** 31;
 
 /** Without the limits that would make this test wait. */
-const fast = { callsPerSecond: 1_000_000, handshakesPerSecond: 1_000_000, maxMachines: 60 };
+const fast = {
+  callsPerSecond: 1_000_000,
+  changesPerSecond: 1_000_000,
+  handshakesPerSecond: 1_000_000,
+  maxMachines: 60,
+};
 
 /** Sends messages over as many connections as it takes, and checks what the host does with each. */
 class Attacker {

@@ -4,6 +4,7 @@ import PQueue from 'p-queue';
 import type { z } from 'zod';
 import { oneLine } from '../core/errors/api-error.ts';
 import type { Log } from '../core/ports/runtime.ts';
+import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { DeadlineExceeded, withDeadline } from '../core/scheduling/deadline.ts';
 import { MalformedMessage, parseMessage, sendMessage } from '../machines/protocol/message-stream.ts';
 import { type HostCall, type HostMessage, hostCall, type results } from '../machines/protocol/messages.ts';
@@ -15,28 +16,39 @@ type Result = z.infer<(typeof results)[keyof typeof results]>;
 export interface SessionOptions {
   readonly socket: Socket;
   readonly machines: MachineTable;
+  readonly turns: CallTurns;
   readonly limits: HostLimits;
   readonly log: Log;
 }
 
+/** When calls may run. All connections share them, so that a service gains nothing by connecting again. */
+export interface CallTurns {
+  readonly calls: PQueue;
+  /** Calls that change something run programs on the host, which all data folders share. */
+  readonly changes: PQueue;
+}
+
+export function createCallTurns({ callsInFlight, callsPerSecond, changesPerSecond }: HostLimits): CallTurns {
+  return {
+    calls: new PQueue({ concurrency: callsInFlight, interval: 1_000, intervalCap: callsPerSecond }),
+    changes: new PQueue({ interval: 1_000, intervalCap: changesPerSecond }),
+  };
+}
+
+const changingCalls: readonly HostCall['call'][] = ['launch', 'destroy', 'pause', 'resume', 'set_egress'];
+
 /** Serves the calls of one connection. Its launches are cancelled when the connection ends; its machines stay. */
 export class Session {
   readonly #options: SessionOptions;
-  readonly #calls: PQueue;
+  readonly #running = new BackgroundTasks();
   readonly #launches = new Map<number, AbortController>();
   #lastId = 0;
 
   constructor(options: SessionOptions) {
     const { socket, limits } = options;
     this.#options = options;
-    this.#calls = new PQueue({
-      concurrency: limits.callsInFlight,
-      interval: 1_000,
-      intervalCap: limits.callsPerSecond,
-    });
     socket.setTimeout(limits.stallMs, () => this.close());
     socket.once('close', () => {
-      this.#calls.clear();
       for (const launch of this.#launches.values()) launch.abort();
     });
   }
@@ -49,7 +61,7 @@ export class Session {
       const call = parseMessage(line, hostCall);
       if (call.id <= this.#lastId) throw new MalformedMessage('the id of the call was used before');
       this.#lastId = call.id;
-      void this.#calls.add(() => this.#answer(call)).catch(() => {});
+      void this.#running.track(this.#options.turns.calls.add(() => this.#answer(call)));
       await this.#readyForNext();
     }
   }
@@ -72,13 +84,13 @@ export class Session {
 
   /** Resolves when nothing that this connection asked for is being worked on. */
   idle(): Promise<void> {
-    return this.#calls.onPendingZero();
+    return this.#running.idle();
   }
 
   /** Waits until a call could start at once and the service has read its answers. */
   async #readyForNext(): Promise<void> {
-    const { socket } = this.#options;
-    await this.#calls.onSizeLessThan(1);
+    const { socket, turns } = this.#options;
+    await turns.calls.onSizeLessThan(1);
     if (!socket.writableNeedDrain) return;
     const ended = new AbortController();
     const end = (): void => ended.abort();
@@ -87,7 +99,11 @@ export class Session {
     socket.off('close', end);
   }
 
+  /** Runs a call and answers it. Never rejects. Does nothing if the connection ended before the call's turn. */
   async #answer(call: HostCall): Promise<void> {
+    const { socket, turns } = this.#options;
+    if (changingCalls.includes(call.call)) await turns.changes.add(() => {});
+    if (socket.destroyed) return;
     try {
       this.send({ id: call.id, ok: await this.#run(call) });
     } catch (error) {
@@ -135,9 +151,11 @@ export class Session {
     try {
       const launched = machines.launch({ id: machine, size, egress, signal: abort.signal });
       await withDeadline('the launch', limits.launchMs, launched);
-    } finally {
+    } catch (error) {
       // After the deadline, the machine is destroyed as soon as it is ready.
       abort.abort();
+      throw error;
+    } finally {
       this.#launches.delete(id);
     }
   }

@@ -18,7 +18,9 @@ export interface StartRequest {
 
 const driver = new StubDriver();
 const log = new RecordedLog();
+const destroysReleased = Promise.withResolvers<void>();
 let heldLaunches = 0;
+let heldDestroys = 0;
 
 serveRpc({
   /** Starts the host process and waits until it listens. It exits with its code after a stop signal. */
@@ -58,6 +60,18 @@ serveRpc({
     };
   },
   heldLaunches: () => heldLaunches,
+  /** From now on, destructions take until they are released. */
+  holdDestroys: () => {
+    for (const machine of driver.machines) {
+      machine.beforeDestroyed = async () => {
+        heldDestroys += 1;
+        await destroysReleased.promise;
+        heldDestroys -= 1;
+      };
+    }
+  },
+  releaseDestroys: () => destroysReleased.resolve(),
+  heldDestroys: () => heldDestroys,
   events: () => log.events,
 });
 
