@@ -63,6 +63,39 @@ module.exports = {
       to: { path: '^packages/', pathNot: ['^packages/contract/', `${server}/core/`, `${server}/${adapter}/`] },
     })),
     {
+      name: 'host-process-imports-only-machines-and-ports',
+      severity: 'error',
+      from: { path: `${server}/host/`, pathNot: test },
+      to: {
+        path: '^packages/',
+        pathNot: [
+          '^packages/contract/',
+          `${server}/core/(errors|ports|scheduling)/`,
+          `${server}/(host|machines|process)/`,
+        ],
+      },
+    },
+    {
+      name: 'nobody-imports-the-host-process',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: [`${server}/host/`, test, '^packages/[^/]+/test/'] },
+      to: { path: `${server}/host/`, pathNot: `${server}/host/settings\\.ts$` },
+    },
+    {
+      name: 'the-remote-driver-runs-nothing',
+      severity: 'error',
+      from: { path: `${server}/machines/(protocol|remote)/`, pathNot: test },
+      to: {
+        path: `${server}/machines/(?!protocol/|remote/|host/(line-splitter|unix-sockets)|qemu/network/(egress-policy|plan/ipv4))`,
+      },
+    },
+    {
+      name: 'what-all-processes-share-imports-nothing',
+      severity: 'error',
+      from: { path: `${server}/process/`, pathNot: test },
+      to: { path: '^packages/', pathNot: `${server}/process/` },
+    },
+    {
       name: 'nobody-imports-the-app',
       severity: 'error',
       from: { path: server, pathNot: [`${server}/app/`, test] },

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '#server/app/config.ts';
-import { openLog } from '#server/app/log.ts';
 import { startService } from '#server/app/service.ts';
 import type { GuestConnector } from '#server/core/ports/guest-agent.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import { openLog } from '#server/process/log.ts';
 import type { Prepared } from '#setup/prepare.ts';
 
 /** What the rows measure: a service, and separately a driver and a connector without one. */

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createGuestConnector } from '#server/guest/connector.ts';
+import { connectUnix } from '#server/machines/host/unix-sockets.ts';
+import { agentsFolderOf, runFolderOf } from '#server/machines/protocol/run-folder.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
 import { machineLayout, NewerMachineRecord } from '#server/machines/qemu/machine-folder.ts';
 import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
-import { connectUnix } from '#server/machines/qemu/sockets.ts';
 import type { StepRunner } from '#server/machines/qemu/steps.ts';
 import { RpcChild } from '#server-test/network/rpc.ts';
 import { describeFault, FaultySteps, faultsOf } from '../support/fault-injection.ts';
@@ -68,6 +69,7 @@ async function responds(machine: QemuMachine): Promise<boolean> {
 async function expectNothingLeft(): Promise<void> {
   expect(await machineProcesses(dataDir)).toEqual([]);
   expect(await readdir(join(dataDir, 'machines'))).toEqual([]);
+  expect(await readdir(agentsFolderOf(runFolderOf(dataDir)))).toEqual([]);
   await opened?.[Symbol.asyncDispose]();
   opened = undefined;
   expect(await leftSince(before)).toEqual([]);
@@ -134,6 +136,7 @@ it('a machine whose adoption fails at any step is destroyed and leaves nothing',
     'lease uid',
     'find agent ports',
     'connect monitor',
+    'share agent sockets',
     'finish migration',
   ]);
   await driver[Symbol.asyncDispose]();

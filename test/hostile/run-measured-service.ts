@@ -2,11 +2,11 @@
 // argument.
 
 import { readConfig } from '#server/app/config.ts';
-import { openLog } from '#server/app/log.ts';
 import { startService } from '#server/app/service.ts';
 import { createAccount } from '#server/core/accounts/manage-accounts.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import { openLog } from '#server/process/log.ts';
 import { LongestTurn } from '#server-test/longest-turn.ts';
 import type { PreparedHost } from '../support/prepared-host.ts';
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { connectUnix } from '#server/machines/host/unix-sockets.ts';
 import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
-import { connectUnix } from '#server/machines/qemu/sockets.ts';
 import { preparedHost } from '../support/prepared-host.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 

@@ -2,12 +2,12 @@
 // first argument. Writes its URL to standard output once it accepts requests. SIGTERM stops the service and leaves its machines running;
 // SIGINT stops it and destroys them.
 import { readConfig } from '#server/app/config.ts';
-import { openLog } from '#server/app/log.ts';
 import { machineLimits } from '#server/app/machine-limits.ts';
 import { reportFailedStart } from '#server/app/main.ts';
 import { type MachinesAtStop, startService } from '#server/app/service.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import { openLog } from '#server/process/log.ts';
 import type { PreparedHost } from './prepared-host.ts';
 
 const host = JSON.parse(process.argv[2] ?? '') as PreparedHost;

@@ -1,10 +1,10 @@
 import { readConfig } from '#server/app/config.ts';
-import { openLog } from '#server/app/log.ts';
 import { machineLimits } from '#server/app/machine-limits.ts';
 import { startService } from '#server/app/service.ts';
 import type { Core } from '#server/core/context.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import { openLog } from '#server/process/log.ts';
 import type { Target } from './api-requests.ts';
 import { machineProcesses } from './machine-processes.ts';
 import { type PreparedHost, preparedHost } from './prepared-host.ts';

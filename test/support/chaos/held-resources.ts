@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { tryLock } from '#server/machines/host/lock-file.ts';
+import { agentsFolderOf, runFolderOf } from '#server/machines/protocol/run-folder.ts';
 import { leasedUids } from '../host-state.ts';
 import { machinePids } from '../machine-processes.ts';
 
@@ -12,6 +13,8 @@ export interface HeldResources {
   /** The machine ids of QEMU processes. */
   readonly processes: readonly string[];
   readonly folders: readonly string[];
+  /** The machine ids whose agent sockets the service can open. */
+  readonly agents: readonly string[];
   readonly cgroups: readonly string[];
   /** The record files of networks, by slot. */
   readonly networks: readonly string[];
@@ -30,6 +33,7 @@ export async function heldResources(dataDir: string): Promise<HeldResources> {
   return {
     processes: [...(await machinePids(dataDir)).keys()].toSorted(),
     folders: (await listFolder(join(dataDir, 'machines'))).toSorted(),
+    agents: (await listFolder(agentsFolderOf(runFolderOf(dataDir)))).toSorted(),
     cgroups: await cgroupsOf(dataDir),
     networks: await networkRecordsOf(dataDir),
     uids: leasedUids(dataDir),
@@ -89,7 +93,8 @@ async function untilEmpty(list: () => Promise<string[]>): Promise<string[]> {
 
 function differences(held: HeldResources, machineIds: readonly string[], poolSize: number): string[] {
   const expected = new Set(machineIds);
-  const kinds = { processes: held.processes, folders: held.folders, cgroups: held.cgroups };
+  const { processes, folders, agents, cgroups } = held;
+  const kinds = { processes, folders, agents, cgroups };
   const found = Object.entries(kinds).flatMap(([kind, ids]) => {
     const missing = machineIds.filter((id) => !ids.includes(id)).map((id) => `${kind}: ${id} is missing`);
     const others = ids.filter((id) => !expected.has(id));

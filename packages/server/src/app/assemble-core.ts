@@ -61,6 +61,7 @@ export function assembleCore(parts: CoreParts): Core {
     headroom,
     host,
     isAccepting,
+    isHostAvailable: () => driver.isAvailable(),
     existing: () => machines.sandboxIds(),
     admitted: () => createsInFlight.admitted(),
     metrics,

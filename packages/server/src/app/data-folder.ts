@@ -30,7 +30,17 @@ export interface DataFolder extends Disposable {
 const firstKeyName = 'first-api-key';
 
 /** The beginnings of the names of all files and folders that the service creates in a data folder. */
-const ownNames = ['admin.sock', ballastName, firstKeyName, 'id', 'lock', 'machines', 'mayfly.db', 'preview-authority'];
+const ownNames = [
+  'admin.sock',
+  ballastName,
+  firstKeyName,
+  'id',
+  'lock',
+  'machines',
+  'mayfly.db',
+  'preview-authority',
+  'run',
+];
 
 /**
  * Creates the folder if necessary, closes it to other users and locks it: one service per data folder. The kernel releases the lock when

@@ -1,7 +1,8 @@
 /** The entry `@mayfly/server/app`: running the service, and what set-up shares with it. */
+
+export { openLog } from '../process/log.ts';
 export { type Config, defaultCacheDir, readConfig } from './config.ts';
 export { isDataFolderInUse, removeDataFolder } from './data-folder.ts';
-export { openLog } from './log.ts';
 export { destroySandboxes, oldGuestDays, type PreparedMachines, runService } from './main.ts';
 export { type Service, startService } from './service.ts';
 export { describeHostProblems, StartError } from './start-error.ts';

@@ -3,10 +3,11 @@ import { createGuestConnector } from '../guest/connector.ts';
 import { QemuDriver, type QemuDriverOptions } from '../machines/qemu/driver.ts';
 import { NewerMachineRecord } from '../machines/qemu/machine-folder.ts';
 import { checkNetworkSupport } from '../machines/qemu/network/check-support.ts';
+import { openLog } from '../process/log.ts';
+import { ignoreClosedTerminal, watchStopSignals } from '../process/stop-signals.ts';
 import { type Config, readConfig } from './config.ts';
 import { writeFirstKey } from './data-folder.ts';
 import { greeting, type ShownKey } from './greeting.ts';
-import { openLog } from './log.ts';
 import { machineLimits } from './machine-limits.ts';
 import { protectFromOutOfMemory } from './oom-protection.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
@@ -20,12 +21,6 @@ export type PreparedMachines = Pick<QemuDriverOptions, 'engine' | 'templates' | 
 
 /** A guest image that is older lacks security updates. Set-up warns from the same age on. */
 export const oldGuestDays = 30;
-
-/** Exit code when a second signal ends the service at once. */
-const forcedStopCode = 130;
-
-/** Signals within this time are one request to stop: a terminal signals every process of `npm start`, and npm and bootstrap.mjs forward it. */
-const sameRequestMs = 1_000;
 
 /** Runs the service until SIGINT, SIGTERM or SIGHUP and returns the exit code. Running sandboxes stay alive; the next start adopts them. */
 export async function runService(machines: PreparedMachines): Promise<number> {
@@ -142,25 +137,6 @@ async function openDriver(options: QemuDriverOptions): Promise<QemuDriver> {
     if (error instanceof NewerMachineRecord) throw new StartError(error.message, { cause: error });
     throw error;
   }
-}
-
-/** Resolves at the first stop signal. A later one exits at once. */
-function watchStopSignals(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let requestedAtMs: number | undefined;
-  const onSignal = (): void => {
-    if (requestedAtMs !== undefined && performance.now() - requestedAtMs > sameRequestMs) process.exit(forcedStopCode);
-    requestedAtMs ??= performance.now();
-    resolve();
-  };
-  // The handlers stay: a forwarded signal may arrive when the service has just stopped, and must not change the exit code.
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal);
-  return promise;
-}
-
-/** Closing the terminal stops the service. Printing to it fails from then on, which must not interrupt the stop. */
-function ignoreClosedTerminal(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
 function describe(error: unknown): string {

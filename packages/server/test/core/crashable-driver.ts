@@ -27,6 +27,10 @@ export class CrashableDriver implements MachineDriver {
     return this.#host.capabilities();
   }
 
+  isAvailable(): boolean {
+    return this.#host.isAvailable();
+  }
+
   memoryLeftBytes(): number {
     return this.#host.memoryLeftBytes();
   }

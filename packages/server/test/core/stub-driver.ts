@@ -1,6 +1,7 @@
 import type {
   AgentChannel,
   DriverCapabilities,
+  EgressPolicy,
   LaunchRequest,
   Machine,
   MachineDriver,
@@ -16,6 +17,8 @@ export class StubMachine implements Machine {
   destroyed = false;
   dead = false;
   paused = false;
+  /** The policies that were set, oldest first. */
+  readonly policies: EgressPolicy[] = [];
   /** What it holds of the host. */
   used: MachineUsage = { memoryBytes: 0, diskBytes: 0 };
   /** Makes every resume fail. */
@@ -52,7 +55,10 @@ export class StubMachine implements Machine {
   async usage(): Promise<MachineUsage> {
     return this.used;
   }
-  async setEgress(): Promise<void> {}
+  async setEgress(policy?: EgressPolicy): Promise<void> {
+    if (policy !== undefined) this.policies.push(policy);
+  }
+
   async pause(): Promise<void> {
     this.paused = true;
   }
@@ -67,6 +73,8 @@ export class StubMachine implements Machine {
 export class StubDriver implements MachineDriver {
   readonly machines: StubMachine[] = [];
   memoryLeft = Number.POSITIVE_INFINITY;
+  /** False as if the process that runs the machines could not be reached. */
+  available = true;
   /** Runs before a launch succeeds; a test makes it reject or hang. */
   beforeLaunched: (request: LaunchRequest) => Promise<void> = async () => {};
 
@@ -80,6 +88,10 @@ export class StubDriver implements MachineDriver {
   /** The machines that are alive, as if an earlier run had left them running. */
   async adopt(): Promise<StubMachine[]> {
     return this.machines.filter(({ destroyed, dead }) => !destroyed && !dead);
+  }
+
+  isAvailable(): boolean {
+    return this.available;
   }
 
   memoryLeftBytes(): number {

@@ -12,7 +12,7 @@ export class RpcChild {
   readonly pid: number;
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, (response: Response) => void>();
-  readonly #exited: Promise<void>;
+  readonly #exited: Promise<number | null>;
   #lastId = 0;
 
   constructor(argv: readonly [string, ...string[]]) {
@@ -27,7 +27,7 @@ export class RpcChild {
       });
     }
     this.#child.stdin?.on('error', () => {});
-    this.#exited = new Promise((resolve) => this.#child.once('exit', () => resolve()));
+    this.#exited = new Promise((resolve) => this.#child.once('exit', (code) => resolve(code)));
     void this.#exited.then(() => {
       for (const [id, resolve] of this.#pending) resolve({ id, error: 'the process exited' });
     });
@@ -48,6 +48,11 @@ export class RpcChild {
   async end(): Promise<void> {
     this.#child.stdin?.end();
     await this.#exited;
+  }
+
+  /** Resolves with the exit code when the process has ended; null if a signal ended it. */
+  exited(): Promise<number | null> {
+    return this.#exited;
   }
 
   async kill(): Promise<void> {

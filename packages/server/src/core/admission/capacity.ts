@@ -32,6 +32,8 @@ export interface CapacityOptions {
   readonly host: HostProbe;
   /** Whether new sandboxes are accepted: false while the service starts and stops. */
   readonly isAccepting: () => boolean;
+  /** Whether machines can be launched: false while the process that runs them is away. */
+  readonly isHostAvailable: () => boolean;
   /** The sandboxes that have a machine. */
   readonly existing: () => Iterable<string>;
   /** The sandboxes whose creates are admitted. Their machines may not exist yet. */
@@ -49,8 +51,12 @@ export class Capacity {
 
   /** Why a machine for a sandbox is refused; undefined if it is not. */
   refusalFor(size: SizeName): ApiError | undefined {
-    const { isAccepting, maxMachines, metrics } = this.#options;
+    const { isAccepting, isHostAvailable, maxMachines, metrics } = this.#options;
     if (!isAccepting()) return refusal('The service is starting or stopping.');
+    if (!isHostAvailable()) {
+      metrics.capacityRefused('host');
+      return refusal('The service cannot start machines at the moment.');
+    }
     if (this.#taken() >= maxMachines) {
       metrics.capacityRefused('ceiling');
       return refusal('The service is at machine capacity.');
@@ -63,7 +69,9 @@ export class Capacity {
 
   /** Whether the pool, which has this many machines already, may add one. */
   hasRoomInPool(pooledMachines: number, size: SizeName): boolean {
-    return this.#taken() + pooledMachines < this.#options.maxMachines && this.#shortageFor(size) === undefined;
+    const { isHostAvailable, maxMachines } = this.#options;
+    if (!isHostAvailable() || this.#taken() + pooledMachines >= maxMachines) return false;
+    return this.#shortageFor(size) === undefined;
   }
 
   /** How many machines of the pool exceed the maximum. */

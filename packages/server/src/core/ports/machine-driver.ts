@@ -58,6 +58,17 @@ export interface LaunchRequest {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * The process that runs the machines cannot be reached at the moment. Machines keep running and their agents keep answering. Whether the call took
+ * effect is unknown; it can be repeated.
+ */
+export class HostUnavailable extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'HostUnavailable';
+  }
+}
+
 /** What an engine supports; check before using a feature. */
 export interface DriverCapabilities {
   readonly engine: string;
@@ -72,6 +83,8 @@ export interface DriverCapabilities {
 /** An engine that starts machines from prepared templates. Disposing releases what it holds besides its machines, which keep running for the next start to adopt. */
 export interface MachineDriver extends AsyncDisposable {
   capabilities(): DriverCapabilities;
+  /** Whether machines can be launched and changed now. While it is false, those calls fail with HostUnavailable. */
+  isAvailable(): boolean;
   /** How much more memory all machines together may take, in bytes; infinite without a limit. Measured synchronously. */
   memoryLeftBytes(): number;
   /** Launches a machine from the template of its size, with its virtual CPUs running and its agent not attached. Leaves nothing behind on failure. */

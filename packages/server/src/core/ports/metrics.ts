@@ -44,7 +44,7 @@ export interface Metrics {
   machineDied(size: SizeName, role: 'sandbox' | 'pool'): void;
   teardownFailed(): void;
   teardownRetried(): void;
-  capacityRefused(reason: 'ceiling' | 'memory' | 'disk'): void;
+  capacityRefused(reason: 'ceiling' | 'memory' | 'disk' | 'host'): void;
   /** A sandbox was ended because the host ran out of something. */
   sandboxEvicted(shortage: 'memory' | 'disk'): void;
   /** A finished run was written to the ledger. */

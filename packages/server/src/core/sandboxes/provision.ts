@@ -6,7 +6,7 @@ import { expiryOf } from '../lifecycle/decide.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { publicReason } from '../machines/public-reason.ts';
 import type { GuestIdentity } from '../ports/guest-agent.ts';
-import type { Machine } from '../ports/machine-driver.ts';
+import { HostUnavailable, type Machine } from '../ports/machine-driver.ts';
 import type { CreateResult } from '../ports/metrics.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
@@ -37,8 +37,9 @@ export async function provision(core: Core, sandbox: SandboxRecord, abort: Abort
   } catch (error) {
     const { status } = await failProvisioning(core, sandbox, error);
     report(status === 'failed' ? 'failed' : 'called_off');
+    const type = error instanceof HostUnavailable ? 'capacity_unavailable' : 'provisioning_failed';
     const message = `The sandbox could not be provisioned: ${reasonOf(error)}. Try again.`;
-    throw new ApiError('provisioning_failed', message, { cause: error });
+    throw new ApiError(type, message, { cause: error });
   }
 }
 

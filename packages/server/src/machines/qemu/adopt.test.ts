@@ -32,10 +32,12 @@ function parts(overrides: Partial<AdoptionParts> = {}): AdoptionParts {
       folderOf: (id) => join(machinesDir, id),
       adopt: () => Promise.reject(new Error('its network is gone')),
       pushOrphan: () => {},
+      shareAgentSockets: async () => {},
     },
     cgroups: { list: async () => [], memoryBytesOf: async () => 0 },
     leases: { reclaim: () => [] },
     networks: { sweep: async () => 0 },
+    agentSockets: { list: async () => [] },
     // The processes of this test are its own children, whose ids are not reused.
     killer: { killProcess: async ({ pid }) => void process.kill(pid, 'SIGKILL') },
     cleanup,
@@ -92,8 +94,9 @@ it('removes orphans at the same time, up to a limit, and sweeps networks and uid
   await adoptMachines(
     parts({
       resources: { ...resources, pushOrphan: (_id, releases) => releases.push('remove folder', removeOrphan) },
-      // Groups of the other ten, whose folders are gone.
-      cgroups: { list: async () => ids, memoryBytesOf: async () => 0 },
+      // Groups and sockets of the other ten, whose folders are gone.
+      cgroups: { list: async () => ids.slice(0, 15), memoryBytesOf: async () => 0 },
+      agentSockets: { list: async () => ids.slice(10) },
       networks: {
         sweep: async () => {
           order.push('networks');

@@ -1,6 +1,7 @@
 import { access, readdir } from 'node:fs/promises';
 import PQueue from 'p-queue';
 import type { Log } from '../../core/ports/runtime.ts';
+import type { AgentSockets } from './agent-sockets.ts';
 import type { HostResources } from './host-resources.ts';
 import type { Cgroups } from './jail/cgroups.ts';
 import { isSameProcess, type ProcessIdentity } from './jail/proc.ts';
@@ -17,10 +18,11 @@ import type { StepRunner } from './steps.ts';
 
 export interface AdoptionParts {
   readonly machinesDir: string;
-  readonly resources: Pick<HostResources, 'folderOf' | 'adopt' | 'pushOrphan'>;
+  readonly resources: Pick<HostResources, 'folderOf' | 'adopt' | 'pushOrphan' | 'shareAgentSockets'>;
   readonly cgroups: Pick<Cgroups, 'list' | 'memoryBytesOf'>;
   readonly leases: Pick<UidLeases, 'reclaim'>;
   readonly networks: Pick<MachineNetworks, 'sweep'>;
+  readonly agentSockets: Pick<AgentSockets, 'list'>;
   readonly killer: Pick<ProcessKiller, 'killProcess'>;
   readonly cleanup: CleanupRetrier;
   readonly log: Log;
@@ -76,6 +78,7 @@ async function adoptMachine(parts: AdoptionParts, record: RunningRecord): Promis
       return opened;
     });
     void qmp.closed.then(() => process.poll());
+    await resources.shareAgentSockets(adopted, step);
     await step('finish migration', () => finishMigration(qmp));
     return new QemuMachine({ process, qmp, resources: adopted, releases, cgroups, step });
   } catch (err) {
@@ -91,9 +94,10 @@ async function removeOrphans(
   ids: readonly string[],
   running: readonly RunningRecord[],
 ): Promise<void> {
-  const { resources, cgroups, leases, networks, cleanup, log, step } = parts;
+  const { resources, cgroups, leases, networks, agentSockets, cleanup, log, step } = parts;
   const runningIds = new Set(running.map(({ id }) => id));
-  const orphans = new Set([...ids, ...(await cgroups.list())].filter((id) => !runningIds.has(id)));
+  const left = [...ids, ...(await cgroups.list()), ...(await agentSockets.list())];
+  const orphans = new Set(left.filter((id) => !runningIds.has(id)));
   const removals = new PQueue({ concurrency: cleanupConcurrency });
   // Ends the processes in the cgroups first: a network is removed only once no process uses it.
   await removals.addAll(

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
 import type { DriverCapabilities, LaunchRequest, MachineDriver } from '../../core/ports/machine-driver.ts';
 import type { Log } from '../../core/ports/runtime.ts';
+import { runFolderOf } from '../protocol/run-folder.ts';
 import { type AdoptionParts, adoptMachines } from './adopt.ts';
+import { AgentSockets } from './agent-sockets.ts';
 import { type DiskRates, defaultDiskRates } from './argv.ts';
 import type { QemuEngine } from './engine.ts';
 import { HostResources } from './host-resources.ts';
@@ -42,6 +44,8 @@ export interface QemuDriverOptions {
   /** The data folder; it identifies this service among those of the host. */
   readonly dataDir: string;
   readonly log: Log;
+  /** The group of the service, which may open the agent ports of machines; root's when absent. */
+  readonly serviceGid?: number;
   /** How fast each machine may use its disk. */
   readonly diskRates?: DiskRates;
   /** The most memory that all machines may use together; unlimited when absent. */
@@ -133,7 +137,8 @@ export class QemuDriver implements MachineDriver {
         discard: (releases) => cleanup.release(releases),
       }),
     );
-    const resources = new HostResources({ machinesDir, leases, cgroups, networks, networkPool, step });
+    const agentSockets = await AgentSockets.open({ runDir: runFolderOf(dataDir), gid: options.serviceGid ?? 0 });
+    const resources = new HostResources({ machinesDir, leases, cgroups, networks, networkPool, agentSockets, step });
     const logTrimmer = acquired.use(new LogTrimmer(log, options.logCheckMs));
     const adoption = {
       dataDir,
@@ -144,6 +149,7 @@ export class QemuDriver implements MachineDriver {
       cgroups,
       leases,
       networks,
+      agentSockets,
       killer,
       cleanup,
       log,
@@ -175,7 +181,7 @@ export class QemuDriver implements MachineDriver {
     try {
       const resources = await host.allocate(id, size, template.emptyLayerPath, releases, step);
       if (egress && egress !== 'all') await step('set egress', () => resources.network.setEgress(egress));
-      const tooling = { engine, jailPath: tools.jailPath, diskRates, releases, step };
+      const tooling = { engine, jailPath: tools.jailPath, diskRates, host, releases, step };
       const restored = await restoreTemplate(tooling, template, resources);
       signal?.throwIfAborted();
       const { cgroups, step: plainStep } = this.#parts;
@@ -186,6 +192,10 @@ export class QemuDriver implements MachineDriver {
       await cleanup.release(releases);
       throw error;
     }
+  }
+
+  isAvailable(): boolean {
+    return true;
   }
 
   memoryLeftBytes(): number {

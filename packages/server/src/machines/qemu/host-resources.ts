@@ -1,6 +1,7 @@
 import { chmod, chown, constants, copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SizeName, sizes } from '@mayfly/contract';
+import type { AgentSockets } from './agent-sockets.ts';
 import { machineLimits } from './jail/cgroup-limits.ts';
 import type { Cgroups } from './jail/cgroups.ts';
 import type { UidLease, UidLeases } from './jail/uid-leases.ts';
@@ -27,6 +28,7 @@ export interface HostResourcesOptions {
   readonly cgroups: Cgroups;
   readonly networks: MachineNetworks;
   readonly networkPool: NetworkPool<UidLease>;
+  readonly agentSockets: Pick<AgentSockets, 'share' | 'remove'>;
   readonly step: StepRunner;
 }
 
@@ -57,6 +59,7 @@ export class HostResources {
       await mkdir(layout.folder, { mode: 0o711 });
       this.#pushFolder(id, releases);
     });
+    this.#pushAgentSockets(id, releases);
     const { lease, network, releases: networkReleases } = await networkPool.claim();
     releases.absorb(networkReleases);
     this.#pushCgroup(id, releases);
@@ -80,6 +83,7 @@ export class HostResources {
     const { leases, networks, step } = this.#options;
     const layout = machineLayout(this.folderOf(id));
     this.#pushFolder(id, releases);
+    this.#pushAgentSockets(id, releases);
     releases.push('release uid', () => leases.release(lease));
     const networkReleases = new ReleaseStack(step);
     releases.push('release network', () => networkReleases.release());
@@ -92,14 +96,24 @@ export class HostResources {
     return { id, size, layout, lease, network };
   }
 
+  /** Lets the service open the agent ports of a machine whose process is running. */
+  async shareAgentSockets({ id, layout }: Pick<MachineResources, 'id' | 'layout'>, step: StepRunner): Promise<void> {
+    await step('share agent sockets', () => this.#options.agentSockets.share(id, layout.sockets));
+  }
+
   /** Pushes what a machine that is gone may have left. Its network and uid are released by the sweeps. */
   pushOrphan(id: string, releases: ReleaseStack): void {
     this.#pushFolder(id, releases);
+    this.#pushAgentSockets(id, releases);
     this.#pushCgroup(id, releases);
   }
 
   #pushFolder(id: string, releases: ReleaseStack): void {
     releases.push('remove folder', () => rm(this.folderOf(id), { recursive: true, force: true }));
+  }
+
+  #pushAgentSockets(id: string, releases: ReleaseStack): void {
+    releases.push('remove agent sockets', () => this.#options.agentSockets.remove(id));
   }
 
   #pushCgroup(id: string, releases: ReleaseStack): void {

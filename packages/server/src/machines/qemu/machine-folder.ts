@@ -2,13 +2,13 @@ import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sizeNames } from '@mayfly/contract';
 import { z } from 'zod';
+import type { AgentSocketPaths } from '../host/unix-sockets.ts';
+import { maxSocketPathBytes } from '../protocol/run-folder.ts';
 import { processIdentity } from './jail/proc.ts';
 
 /** The unix sockets of one machine. */
-export interface MachineSockets {
+interface MachineSockets extends AgentSocketPaths {
   readonly qmp: string;
-  readonly control: string;
-  readonly data: string;
 }
 
 /** The paths of one machine's files. */
@@ -20,9 +20,6 @@ export interface MachineLayout {
   readonly recordPath: string;
   readonly sockets: MachineSockets;
 }
-
-/** The longest path of a unix socket that Linux accepts. */
-const maxSocketPathBytes = 107;
 
 /** The files of a machine in its folder. Throws when the folder's path is too long for a unix socket. */
 export function machineLayout(folder: string): MachineLayout {

@@ -8,12 +8,12 @@ import type {
   MachineExit,
   MachineUsage,
 } from '../../core/ports/machine-driver.ts';
+import { openAgentChannel } from '../host/unix-sockets.ts';
 import type { MachineResources } from './host-resources.ts';
 import type { Cgroups } from './jail/cgroups.ts';
 import { exitReason, readLogTail } from './machine-process.ts';
 import type { ReleaseStack } from './release-stack.ts';
 import type { RestoredProcess } from './restore.ts';
-import { openAgentChannel } from './sockets.ts';
 import type { StepRunner } from './steps.ts';
 
 /** How long the agent's sockets may take to accept a connection. */

@@ -1,7 +1,7 @@
 import { sizes } from '@mayfly/contract';
 import { buildArgv, type DiskRates } from './argv.ts';
 import { overcommitPath, type QemuEngine } from './engine.ts';
-import type { MachineResources } from './host-resources.ts';
+import type { HostResources, MachineResources } from './host-resources.ts';
 import { readProcessIdentity } from './jail/proc.ts';
 import { type JailSpec, jailSpec, qemuBinds } from './jail/spec.ts';
 import { writeMachineRecord } from './machine-folder.ts';
@@ -22,6 +22,7 @@ export interface RestoreTools {
   readonly engine: QemuEngine;
   readonly jailPath: string;
   readonly diskRates: DiskRates;
+  readonly host: Pick<HostResources, 'shareAgentSockets'>;
   /** Receives the releases of what the restore acquires. */
   readonly releases: ReleaseStack;
   readonly step: StepRunner;
@@ -34,7 +35,7 @@ const sockets = { qmp: { fd: 3 }, control: { fd: 4 }, data: { fd: 5 } } as const
 
 /** Restores a template copy-on-write, using allocated resources. The process is on the stack from its start, also when this fails. */
 export async function restoreTemplate(
-  { engine, jailPath, diskRates, releases, step }: RestoreTools,
+  { engine, jailPath, diskRates, host, releases, step }: RestoreTools,
   template: Template,
   resources: MachineResources,
 ): Promise<RestoredProcess> {
@@ -60,7 +61,13 @@ export async function restoreTemplate(
   if (connected.status === 'rejected') throw connected.reason;
   if (recorded.status === 'rejected') throw recorded.reason;
   const qmp = connected.value;
-  await step('load state', () => loadDeviceState(qmp, template.statePath, loadDeadlineMs));
+  // QEMU answers, so the jail has opened all sockets. Sharing them takes no time while QEMU loads the state.
+  const [shared, loaded] = await Promise.allSettled([
+    host.shareAgentSockets(resources, step),
+    step('load state', () => loadDeviceState(qmp, template.statePath, loadDeadlineMs)),
+  ]);
+  if (shared.status === 'rejected') throw shared.reason;
+  if (loaded.status === 'rejected') throw loaded.reason;
   await step('start vcpus', () => qmp.execute('cont'));
   return { process, qmp };
 }

@@ -14,6 +14,7 @@ export const stepNames = [
   'start process',
   'record process',
   'connect monitor',
+  'share agent sockets',
   'load state',
   'start vcpus',
   'pause',
@@ -30,6 +31,7 @@ export const stepNames = [
   'remove network',
   'remove network record',
   'release uid',
+  'remove agent sockets',
   'remove folder',
 ] as const;
 

@@ -1,6 +1,7 @@
 import { it } from 'vitest';
 import { type FuzzTarget, fuzz, fuzzTimeoutMs } from '../../../../test/guest/fuzz.ts';
-import { LineSplitter, maxLineBytes, parseQmpMessage } from './messages.ts';
+import { LineSplitter } from '../../host/line-splitter.ts';
+import { maxLineBytes, parseQmpMessage } from './messages.ts';
 
 function corpus(name: string): string {
   return new URL(`../../../../test/machines/qmp-corpus/${name}`, import.meta.url).pathname;
@@ -12,7 +13,7 @@ const targets: Readonly<Record<string, FuzzTarget>> = {
   monitor: {
     corpus: corpus('monitor'),
     parse: (pieces) => {
-      const splitter = new LineSplitter();
+      const splitter = new LineSplitter(maxLineBytes);
       const kinds: string[] = [];
       for (const piece of pieces) {
         for (const line of splitter.push(piece)) {

@@ -3,37 +3,6 @@ import { z } from 'zod';
 /** The longest QMP message that is accepted. QEMU's answers to the commands Mayfly sends are far shorter. */
 export const maxLineBytes = 1024 * 1024;
 
-/** Chunks of an unfinished line are joined beyond this number, because each costs far more memory than its bytes. */
-const maxChunks = 256;
-
-/** Splits a byte stream into lines. Throws on a line longer than maxLineBytes, so that a compromised QEMU cannot exhaust the service's memory. */
-export class LineSplitter {
-  #unfinished: Buffer[] = [];
-  #unfinishedBytes = 0;
-
-  push(chunk: Buffer): string[] {
-    const lines: string[] = [];
-    let from = 0;
-    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
-      this.#append(chunk.subarray(from, at));
-      lines.push(Buffer.concat(this.#unfinished).toString('utf8').trim());
-      this.#unfinished = [];
-      this.#unfinishedBytes = 0;
-      from = at + 1;
-    }
-    this.#append(chunk.subarray(from));
-    return lines.filter((line) => line !== '');
-  }
-
-  #append(part: Buffer): void {
-    if (part.length === 0) return;
-    this.#unfinishedBytes += part.length;
-    if (this.#unfinishedBytes > maxLineBytes) throw new Error(`QMP line longer than ${maxLineBytes} bytes`);
-    this.#unfinished.push(part);
-    if (this.#unfinished.length > maxChunks) this.#unfinished = [Buffer.concat(this.#unfinished)];
-  }
-}
-
 const event = z.object({ event: z.string().max(128), data: z.record(z.string(), z.unknown()).default({}) });
 const success = z.object({ return: z.unknown(), id: z.number().int() });
 const failure = z.object({ error: z.object({ class: z.string(), desc: z.string() }), id: z.number().int() });

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { LineSplitter, maxLineBytes, parseQmpMessage } from './messages.ts';
+import { LineSplitter } from '../../host/line-splitter.ts';
+import { maxLineBytes, parseQmpMessage } from './messages.ts';
 import { connectMonitor, QmpClient } from './qmp-client.ts';
 
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -76,7 +77,7 @@ it('splits lines the same way however the bytes arrive', () => {
   fc.assert(
     fc.property(fc.array(fc.stringMatching(/^[^\n\r\s]{1,20}$/)), fc.array(fc.nat(7)), (lines, cuts) => {
       const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
-      const splitter = new LineSplitter();
+      const splitter = new LineSplitter(maxLineBytes);
       const seen: string[] = [];
       let from = 0;
       for (const cut of cuts) {

@@ -2,9 +2,10 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { withDeadline } from '../../../core/scheduling/deadline.ts';
+import { LineSplitter } from '../../host/line-splitter.ts';
+import { connectUnix } from '../../host/unix-sockets.ts';
 import { type MachineProcess, readLogTail } from '../machine-process.ts';
-import { connectUnix } from '../sockets.ts';
-import { LineSplitter, parseQmpMessage, type QmpEvent, type QmpMessage } from './messages.ts';
+import { maxLineBytes, parseQmpMessage, type QmpEvent, type QmpMessage } from './messages.ts';
 
 interface Pending {
   readonly resolve: (value: unknown) => void;
@@ -40,7 +41,7 @@ export class QmpClient {
         resolve();
       });
     });
-    const lines = new LineSplitter();
+    const lines = new LineSplitter(maxLineBytes);
     socket.on('error', () => {});
     socket.on('data', (chunk: Buffer) => {
       try {

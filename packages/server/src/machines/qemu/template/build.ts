@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { type SizeName, sizes } from '@mayfly/contract';
 import type { AgentChannel } from '../../../core/ports/machine-driver.ts';
 import { runProgram } from '../../host/run-program.ts';
+import { openAgentChannel } from '../../host/unix-sockets.ts';
 import { buildArgv } from '../argv.ts';
 import type { QemuEngine } from '../engine.ts';
 import { type MachineLayout, machineLayout } from '../machine-folder.ts';
 import { readLogTail, StartedProcess } from '../machine-process.ts';
 import { saveDeviceState } from '../qmp/migration.ts';
 import { connectMonitor } from '../qmp/qmp-client.ts';
-import { openAgentChannel } from '../sockets.ts';
 import { BootStalled, retryStalledBoot, watchForStall } from './boot-watch.ts';
 import { manifestName, type TemplateManifest, templateFiles } from './template.ts';
 

@@ -1,8 +1,7 @@
 import { destination, type Logger, pino } from 'pino';
-import type { Config } from './config.ts';
 
-/** Opens the service's log: one JSON object per line on standard error. Standard output is reserved for people. */
-export function openLog({ logLevel }: Pick<Config, 'logLevel'>): Logger {
+/** Opens the log of this process: one JSON object per line on standard error. Standard output is reserved for people. */
+export function openLog({ logLevel }: { readonly logLevel: string }): Logger {
   const options = {
     level: logLevel,
     base: null,

@@ -1,7 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentChannel } from '../../core/ports/machine-driver.ts';
-import type { MachineSockets } from './machine-folder.ts';
+
+/** The unix sockets of the two agent ports of a machine. */
+export interface AgentSocketPaths {
+  readonly control: string;
+  readonly data: string;
+}
 
 /** How long to wait before trying again to connect to a socket that is not ready yet. */
 const retryMs = 2;
@@ -20,7 +25,7 @@ export async function connectUnix(path: string, signal: AbortSignal): Promise<So
 }
 
 /** Connects to both agent ports of a machine. */
-export async function openAgentChannel(sockets: MachineSockets, signal: AbortSignal): Promise<AgentChannel> {
+export async function openAgentChannel(sockets: AgentSocketPaths, signal: AbortSignal): Promise<AgentChannel> {
   const control = await connectUnix(sockets.control, signal);
   try {
     const data = await connectUnix(sockets.data, signal);
@@ -38,7 +43,8 @@ export async function openAgentChannel(sockets: MachineSockets, signal: AbortSig
   }
 }
 
-function connectOnce(path: string): Promise<Socket> {
+/** Connects to a unix socket, or fails at once. */
+export function connectOnce(path: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
     socket.once('connect', () => {

@@ -1,0 +1,39 @@
+import { maxCallsInFlight } from '../machines/protocol/messages.ts';
+
+/** What a service may take of the host process. A service that exceeds a limit waits or is disconnected; the host process never grows with it. */
+export interface HostLimits {
+  /** How many machines may exist at once: a service that was taken over must not use up what all data folders of this host share. */
+  readonly maxMachines: number;
+  /** Further calls are not read until one ends, whatever connection it came from. */
+  readonly callsInFlight: number;
+  readonly callsPerSecond: number;
+  /** Launches, destructions and the like, which cost the whole host something. */
+  readonly changesPerSecond: number;
+  readonly handshakesPerSecond: number;
+  /** Connections at once, with those that have not introduced themselves yet. Only one of them is served. */
+  readonly connections: number;
+  /** How long a new connection may take to send its first line. */
+  readonly handshakeMs: number;
+  /** Bytes that may wait for a service that does not read before it is disconnected. */
+  readonly unreadBytes: number;
+  /** How long a service may read nothing before it is disconnected. */
+  readonly stallMs: number;
+  /** How long a launch may take. */
+  readonly launchMs: number;
+  /** How long any other call may take. */
+  readonly callMs: number;
+}
+
+export const defaultHostLimits: HostLimits = {
+  maxMachines: 1_000,
+  callsInFlight: maxCallsInFlight,
+  callsPerSecond: 1_000,
+  changesPerSecond: 100,
+  handshakesPerSecond: 20,
+  connections: 4,
+  handshakeMs: 5_000,
+  unreadBytes: 1024 * 1024,
+  stallMs: 30_000,
+  launchMs: 120_000,
+  callMs: 60_000,
+};

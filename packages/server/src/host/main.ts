@@ -1,0 +1,22 @@
+// The host process: runs machines as root for a service that has no rights. Takes its settings as one JSON document on standard input.
+
+import { text } from 'node:stream/consumers';
+import { QemuDriver } from '../machines/qemu/driver.ts';
+import { openLog } from '../process/log.ts';
+import { ignoreClosedTerminal, watchStopSignals } from '../process/stop-signals.ts';
+import { runHost } from './run-host.ts';
+import { parseHostSettings } from './settings.ts';
+
+const stopRequested = watchStopSignals();
+ignoreClosedTerminal();
+try {
+  const { logLevel, maxMachines, ...driverOptions } = parseHostSettings(await text(process.stdin));
+  const { dataDir, serviceGid } = driverOptions;
+  const log = openLog({ logLevel }).child({ process: 'host' });
+  const openDriver = () => QemuDriver.open({ ...driverOptions, log });
+  const limits = maxMachines === undefined ? {} : { maxMachines };
+  process.exitCode = await runHost({ dataDir, serviceGid, openDriver, log, limits }, stopRequested);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import PQueue from 'p-queue';
+import type { z } from 'zod';
+import { oneLine } from '../core/errors/api-error.ts';
+import type { Log } from '../core/ports/runtime.ts';
+import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
+import { DeadlineExceeded, withDeadline } from '../core/scheduling/deadline.ts';
+import { MalformedMessage, parseMessage, sendMessage } from '../machines/protocol/message-stream.ts';
+import { type HostCall, type HostMessage, hostCall, type results } from '../machines/protocol/messages.ts';
+import type { HostLimits } from './host-limits.ts';
+import { CallFailed, type MachineTable } from './machine-table.ts';
+
+type Result = z.infer<(typeof results)[keyof typeof results]>;
+
+export interface SessionOptions {
+  readonly socket: Socket;
+  readonly machines: MachineTable;
+  readonly turns: CallTurns;
+  readonly limits: HostLimits;
+  readonly log: Log;
+}
+
+/** When calls may run. All connections share them, so that a service gains nothing by connecting again. */
+export interface CallTurns {
+  readonly calls: PQueue;
+  /** Calls that change something run programs on the host, which all data folders share. */
+  readonly changes: PQueue;
+}
+
+export function createCallTurns({ callsInFlight, callsPerSecond, changesPerSecond }: HostLimits): CallTurns {
+  return {
+    calls: new PQueue({ concurrency: callsInFlight, interval: 1_000, intervalCap: callsPerSecond }),
+    changes: new PQueue({ interval: 1_000, intervalCap: changesPerSecond }),
+  };
+}
+
+const changingCalls: readonly HostCall['call'][] = ['launch', 'destroy', 'pause', 'resume', 'set_egress'];
+
+/** Serves the calls of one connection. Its launches are cancelled when the connection ends; its machines stay. */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #running = new BackgroundTasks();
+  readonly #launches = new Map<number, AbortController>();
+  #lastId = 0;
+
+  constructor(options: SessionOptions) {
+    const { socket, limits } = options;
+    this.#options = options;
+    socket.setTimeout(limits.stallMs, () => this.close());
+    socket.once('close', () => {
+      for (const launch of this.#launches.values()) launch.abort();
+    });
+  }
+
+  /** Serves calls until the connection ends. Throws MalformedMessage at the first line that is not a call. */
+  async serve(lines: AsyncIterable<string>): Promise<void> {
+    for await (const line of lines) {
+      // Lines may be left of a chunk that arrived before the connection ended.
+      if (this.#options.socket.destroyed) return;
+      const call = parseMessage(line, hostCall);
+      if (call.id <= this.#lastId) throw new MalformedMessage('the id of the call was used before');
+      this.#lastId = call.id;
+      void this.#running.track(this.#options.turns.calls.add(() => this.#answer(call)));
+      await this.#readyForNext();
+    }
+  }
+
+  /** Sends a message, or disconnects a service that leaves too much unread. */
+  send(message: HostMessage): void {
+    const { socket, limits } = this.#options;
+    sendMessage(socket, message);
+    if (socket.writableLength > limits.unreadBytes) this.close();
+  }
+
+  /** Sends a message that may be left out because the next one replaces it. */
+  sendIfRead(message: HostMessage): void {
+    if (!this.#options.socket.writableNeedDrain) this.send(message);
+  }
+
+  close(): void {
+    this.#options.socket.destroy();
+  }
+
+  /** Resolves when nothing that this connection asked for is being worked on. */
+  idle(): Promise<void> {
+    return this.#running.idle();
+  }
+
+  /** Waits until a call could start at once and the service has read its answers. */
+  async #readyForNext(): Promise<void> {
+    const { socket, turns } = this.#options;
+    await turns.calls.onSizeLessThan(1);
+    if (!socket.writableNeedDrain) return;
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    socket.once('close', end);
+    await once(socket, 'drain', { signal: ended.signal }).catch(() => {});
+    socket.off('close', end);
+  }
+
+  /** Runs a call and answers it. Never rejects. Does nothing if the connection ended before the call's turn. */
+  async #answer(call: HostCall): Promise<void> {
+    const { socket, turns } = this.#options;
+    if (changingCalls.includes(call.call)) await turns.changes.add(() => {});
+    if (socket.destroyed) return;
+    try {
+      this.send({ id: call.id, ok: await this.#run(call) });
+    } catch (error) {
+      const { code, message } = failureOf(error);
+      if (code === 'failed' || code === 'too_late') {
+        const machine = 'machine' in call ? { machine_id: call.machine } : {};
+        this.#options.log.error({ call: call.call, ...machine, err: error }, 'host_call_failed');
+      }
+      this.send({ id: call.id, error: { code, message } });
+    }
+  }
+
+  async #run(call: HostCall): Promise<Result> {
+    const { machines, limits } = this.#options;
+    switch (call.call) {
+      case 'adopt':
+        return machines.page(call.after);
+      case 'launch':
+        await this.#launch(call);
+        return {};
+      case 'cancel':
+        this.#launches.get(call.launch)?.abort();
+        return {};
+      case 'usage': {
+        const used = await withDeadline('the usage', limits.callMs, machines.get(call.machine).usage());
+        return { memory_bytes: used.memoryBytes, disk_bytes: used.diskBytes };
+      }
+      case 'set_egress':
+        await withDeadline('the new policy', limits.callMs, machines.get(call.machine).setEgress(call.egress));
+        return {};
+      case 'destroy':
+        await withDeadline('the destruction', limits.callMs, machines.destroy(call.machine));
+        return {};
+      case 'pause':
+      case 'resume':
+        await withDeadline(`the ${call.call}`, limits.callMs, machines.get(call.machine)[call.call]());
+        return {};
+    }
+  }
+
+  async #launch({ id, machine, size, egress }: Extract<HostCall, { call: 'launch' }>): Promise<void> {
+    const { machines, limits } = this.#options;
+    const abort = new AbortController();
+    this.#launches.set(id, abort);
+    try {
+      const launched = machines.launch({ id: machine, size, egress, signal: abort.signal });
+      await withDeadline('the launch', limits.launchMs, launched);
+    } catch (error) {
+      // After the deadline, the machine is destroyed as soon as it is ready.
+      abort.abort();
+      throw error;
+    } finally {
+      this.#launches.delete(id);
+    }
+  }
+}
+
+function failureOf(error: unknown): Pick<CallFailed, 'code' | 'message'> {
+  if (error instanceof CallFailed) return error;
+  return { code: error instanceof DeadlineExceeded ? 'too_late' : 'failed', message: oneLine(error) };
+}

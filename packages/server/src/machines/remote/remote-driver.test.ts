@@ -1,0 +1,221 @@
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
+import { expect, test } from 'vitest';
+import { StubMachine } from '../../../test/core/stub-driver.ts';
+import { HostLab } from '../../../test/host/host-lab.ts';
+import { HostUnavailable, type LaunchRequest } from '../../core/ports/machine-driver.ts';
+import { agentSocketsOf } from '../protocol/run-folder.ts';
+import { RemoteDriver } from './remote-driver.ts';
+import { wireEgress } from './wire-egress.ts';
+
+/** Keeps launches waiting until `release` is called. */
+function holdLaunches(lab: HostLab) {
+  const held = Promise.withResolvers<void>();
+  const requests: LaunchRequest[] = [];
+  lab.driver.beforeLaunched = async (request) => {
+    requests.push(request);
+    const aborted = new Promise<never>((_, reject) => {
+      request.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+    });
+    await Promise.race([held.promise, aborted]);
+  };
+  return { requests, release: held.resolve };
+}
+
+test('launches, pauses, resumes, measures and destroys machines of the host', async () => {
+  await using lab = await HostLab.open();
+  lab.driver.memoryLeft = 1_234;
+  const driver = await lab.connect();
+  expect([driver.capabilities().engine, driver.isAvailable(), driver.memoryLeftBytes()]).toEqual(['stub', true, 1_234]);
+  expect(await driver.adopt()).toEqual([]);
+  const machine = await driver.launch({ id: 'm1', size: 'medium' });
+  expect([machine.id, machine.size, lab.driver.newest.size]).toEqual(['m1', 'medium', 'medium']);
+  await machine.pause();
+  expect(lab.driver.newest.paused).toBe(true);
+  await machine.resume();
+  expect(lab.driver.newest.paused).toBe(false);
+  lab.driver.newest.used = { memoryBytes: 5, diskBytes: 7 };
+  expect(await machine.usage()).toEqual({ memoryBytes: 5, diskBytes: 7 });
+  await machine.setEgress({ allow: ['10.0.0.0/8', 'Bücher.example'] });
+  await Promise.all([machine.destroy(), machine.destroy()]);
+  await machine.destroy();
+  expect(lab.driver.newest.destroyed).toBe(true);
+  expect(await machine.exited).toEqual({ requested: true, reason: 'destroyed' });
+  await expect(machine.openAgentChannel()).rejects.toThrow('machine m1 is gone');
+  lab.driver.memoryLeft = 99;
+  await expect.poll(() => driver.memoryLeftBytes()).toBe(99);
+});
+
+test('reports a machine that exited on its own, with its reason', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  const machine = await driver.launch({ id: 'm1', size: 'small' });
+  lab.driver.newest.die('killed by SIGKILL');
+  expect(await machine.exited).toEqual({ requested: false, reason: 'killed by SIGKILL' });
+});
+
+test('a machine that dies in the moment of its launch is reported too', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  lab.driver.launch = async (request) => {
+    const machine = new StubMachine(request);
+    machine.die('died at once');
+    return machine;
+  };
+  const machine = await driver.launch({ id: 'm1', size: 'small' });
+  expect(await machine.exited).toEqual({ requested: false, reason: 'died at once' });
+});
+
+test('aborting a launch cancels it on the host and fails with the reason', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  const { requests } = holdLaunches(lab);
+  const abort = new AbortController();
+  const launched = driver.launch({ id: 'm1', size: 'small', signal: abort.signal });
+  await expect.poll(() => requests.length).toBe(1);
+  abort.abort(new Error('deleted'));
+  await expect(launched).rejects.toThrow('deleted');
+  expect(requests[0]?.signal?.aborted).toBe(true);
+  await expect(driver.launch({ id: 'm2', size: 'small', signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow(
+    'no',
+  );
+  expect(requests).toHaveLength(1);
+});
+
+test('an allow-list arrives in the form that the protocol allows, and a bad entry is named', async () => {
+  expect(wireEgress('none')).toBe('none');
+  expect(wireEgress({ allow: ['Bücher.example', '*.Example.com.', '10.1.2.3/8', '10.9.9.9', '192.0.2.1'] })).toEqual({
+    allow: ['10.0.0.0/8', '192.0.2.1', '*.example.com', 'xn--bcher-kva.example'],
+  });
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  await expect(driver.launch({ id: 'm1', size: 'small', egress: { allow: ['a b'] } })).rejects.toThrow('"a b" is not');
+  const longest = Array.from(
+    { length: 1_000 },
+    (_, at) => `*.${String(at).padStart(4, '0')}${'.abcdefghi'.repeat(23)}.example`,
+  );
+  await driver.launch({ id: 'm2', size: 'small', egress: { allow: longest } });
+  expect(lab.driver.machines.map(({ id }) => id)).toEqual(['m2']);
+});
+
+test('more calls at once than the host works on wait for their turn', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  const { requests, release } = holdLaunches(lab);
+  const launches = Array.from({ length: 100 }, (_, at) => driver.launch({ id: `m${at}`, size: 'small' }));
+  await expect.poll(() => requests.length).toBe(31);
+  const abort = new AbortController();
+  const waiting = driver.launch({ id: 'late', size: 'small', signal: abort.signal });
+  release();
+  expect(await Promise.all(launches)).toHaveLength(100);
+  await waiting;
+});
+
+test('while the host is away, calls fail at once, and afterwards everything goes on', async () => {
+  await using lab = await HostLab.open();
+  lab.driver.memoryLeft = 1;
+  const driver = await lab.connect();
+  await driver.adopt();
+  const machine = await driver.launch({ id: 'm1', size: 'small' });
+  await lab.stopHost();
+  await expect.poll(() => driver.isAvailable()).toBe(false);
+  expect(driver.memoryLeftBytes()).toBe(Number.POSITIVE_INFINITY);
+  await expect(driver.launch({ id: 'm2', size: 'small' })).rejects.toThrow(HostUnavailable);
+  await expect(machine.destroy()).rejects.toThrow(HostUnavailable);
+  const other = await lab.driver.launch({ id: 'm3', size: 'small' });
+
+  await lab.startHost();
+  await expect.poll(() => driver.isAvailable()).toBe(true);
+  // Nobody here launched it: the answer to its launch was lost with the connection.
+  await expect.poll(() => other.destroyed).toBe(true);
+  await driver.launch({ id: 'm2', size: 'small' });
+  await machine.destroy();
+  expect(await machine.exited).toMatchObject({ requested: true });
+  expect(lab.serviceLog.events).toEqual(
+    expect.arrayContaining(['host_connection_lost', 'host_unavailable', 'host_connected']),
+  );
+});
+
+test('agents are reached while the host is away', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  const machine = await driver.launch({ id: 'm1', size: 'small' });
+  const { control, data } = agentSocketsOf(lab.runDir, 'm1');
+  await mkdir(dirname(control), { recursive: true });
+  const servers = [control, data].map((path) => createServer((socket) => socket.end(path)).listen(path));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  await lab.stopHost();
+  const channel = await machine.openAgentChannel();
+  const [greeting] = (await once(channel.data, 'data')) as [Buffer];
+  expect(String(greeting)).toBe(data);
+  channel.close();
+  for (const server of servers) server.close();
+});
+
+test('machines that ended while the host was away are reported when it is back', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  await driver.adopt();
+  const machines = await Promise.all(['m1', 'm2'].map((id) => driver.launch({ id, size: 'small' })));
+  await lab.stopHost();
+  lab.driver.machines[0]?.die('its process was gone when the host returned');
+  await lab.startHost();
+  expect(await machines[0]?.exited).toEqual({
+    requested: false,
+    reason: 'the machine ended while its host process was restarting',
+  });
+  await expect.poll(() => driver.isAvailable()).toBe(true);
+  await machines[1]?.pause();
+  expect(lab.driver.machines[1]?.paused).toBe(true);
+});
+
+test('a launch in progress fails when the host goes away, and leaves nothing', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  const { requests } = holdLaunches(lab);
+  const launched = driver.launch({ id: 'm1', size: 'small' }).catch((error: unknown) => error);
+  await expect.poll(() => requests.length).toBe(1);
+  await lab.stopHost();
+  expect(await launched).toBeInstanceOf(HostUnavailable);
+  expect(lab.driver.machines).toEqual([]);
+});
+
+test('the next service adopts what runs, and what has exited is removed', async () => {
+  await using lab = await HostLab.open();
+  const before = await lab.connect();
+  for (let at = 0; at < 70; at += 1) await before.launch({ id: `m${at}`, size: 'small' });
+  await before[Symbol.asyncDispose]();
+  lab.driver.machines[3]?.die('powered itself off');
+  await lab.driver.machines[3]?.exited;
+  const after = await lab.connect();
+  const adopted = await after.adopt();
+  expect(adopted).toHaveLength(69);
+  expect(adopted.map(({ id }) => id)).not.toContain('m3');
+  await expect.poll(() => lab.driver.machines[3]?.destroyed).toBe(true);
+  await adopted[0]?.pause();
+  lab.driver.machines[5]?.die('killed');
+  const fifth = adopted.find(({ id }) => id === 'm5');
+  expect(await fifth?.exited).toEqual({ requested: false, reason: 'killed' });
+  // The id is free again.
+  await after.launch({ id: 'm3', size: 'small' });
+});
+
+test('without a host, opening fails after its deadline and says what was waited for', async () => {
+  await using lab = await HostLab.open();
+  await lab.stopHost();
+  const opened = RemoteDriver.open({ runDir: lab.runDir, log: lab.serviceLog, openMs: 50 });
+  await expect(opened).rejects.toThrow('connecting to the host process took longer than 50 ms');
+});
+
+test('a host of another version is refused at once, with both numbers', async () => {
+  await using lab = await HostLab.open();
+  await lab.stopHost();
+  const host = createServer((socket) => {
+    socket.end('{"hello":"mayfly-host","version":2,"refused":"too old"}\n');
+  }).listen(lab.socketPath);
+  await once(host, 'listening');
+  await expect(lab.connect()).rejects.toThrow('version 2 of the host protocol, this service version 1');
+  host.close();
+});

@@ -1,0 +1,82 @@
+import type { SizeName } from '@mayfly/contract';
+import type {
+  AgentChannel,
+  EgressPolicy,
+  Machine,
+  MachineExit,
+  MachineUsage,
+} from '../../core/ports/machine-driver.ts';
+import { openAgentChannel } from '../host/unix-sockets.ts';
+import { agentSocketsOf } from '../protocol/run-folder.ts';
+import type { HostConnection } from './host-connection.ts';
+import { wireEgress } from './wire-egress.ts';
+
+/** How long the agent's sockets may take to accept a connection. */
+const channelDeadlineMs = 5_000;
+
+export interface RemoteMachineOptions {
+  readonly id: string;
+  readonly size: SizeName;
+  readonly runDir: string;
+  /** The connection to the host process. Throws HostUnavailable while there is none. */
+  readonly host: () => HostConnection;
+}
+
+/** A machine of the host process. Its agent is reached directly, so commands keep working while the host process is away. */
+export class RemoteMachine implements Machine {
+  readonly id: string;
+  readonly size: SizeName;
+  readonly exited: Promise<MachineExit>;
+  readonly #options: RemoteMachineOptions;
+  readonly #exit: (exit: MachineExit) => void;
+  #destroyRequested = false;
+  #isGone = false;
+
+  constructor(options: RemoteMachineOptions) {
+    this.id = options.id;
+    this.size = options.size;
+    this.#options = options;
+    const { promise, resolve } = Promise.withResolvers<MachineExit>();
+    this.exited = promise;
+    this.#exit = resolve;
+  }
+
+  /** Called when the host reports the end of the machine. Only the first call counts. */
+  noteExit(exit: MachineExit): void {
+    this.#isGone = true;
+    this.#exit(this.#destroyRequested ? { requested: true, reason: 'destroyed' } : exit);
+  }
+
+  async openAgentChannel(signal?: AbortSignal): Promise<AgentChannel> {
+    if (this.#destroyRequested || this.#isGone) throw new Error(`machine ${this.id} is gone`);
+    const deadline = AbortSignal.timeout(channelDeadlineMs);
+    const sockets = agentSocketsOf(this.#options.runDir, this.id);
+    return await openAgentChannel(sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
+  }
+
+  async pause(): Promise<void> {
+    await this.#options.host().call({ call: 'pause', machine: this.id });
+  }
+
+  async resume(): Promise<void> {
+    await this.#options.host().call({ call: 'resume', machine: this.id });
+  }
+
+  async setEgress(policy: EgressPolicy): Promise<void> {
+    await this.#options.host().call({ call: 'set_egress', machine: this.id, egress: wireEgress(policy) });
+  }
+
+  async usage(): Promise<MachineUsage> {
+    const used = await this.#options.host().call({ call: 'usage', machine: this.id });
+    return { memoryBytes: used.memory_bytes, diskBytes: used.disk_bytes };
+  }
+
+  /** The host process keeps the machine, whoever is connected. */
+  detach(): void {}
+
+  async destroy(): Promise<void> {
+    this.#destroyRequested = true;
+    await this.#options.host().call({ call: 'destroy', machine: this.id });
+    this.noteExit({ requested: true, reason: 'destroyed' });
+  }
+}
