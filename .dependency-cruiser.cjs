@@ -96,9 +96,15 @@ module.exports = {
       to: { path: '^packages/', pathNot: `${server}/process/` },
     },
     {
+      name: 'nobody-imports-the-supervisor',
+      severity: 'error',
+      from: { path: server, pathNot: [`${server}/supervisor/`, test] },
+      to: { path: `${server}/supervisor/` },
+    },
+    {
       name: 'nobody-imports-the-app',
       severity: 'error',
-      from: { path: server, pathNot: [`${server}/app/`, test] },
+      from: { path: server, pathNot: [`${server}/(app|supervisor)/`, test] },
       to: { path: `${server}/app/` },
     },
     {

@@ -3,7 +3,7 @@
 // SIGINT stops it and destroys them.
 import { readConfig } from '#server/app/config.ts';
 import { machineLimits } from '#server/app/machine-limits.ts';
-import { reportFailedStart } from '#server/app/main.ts';
+import { reportFailedStart } from '#server/app/failed-start.ts';
 import { type MachinesAtStop, startService } from '#server/app/service.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';

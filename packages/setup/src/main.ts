@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import { destroySandboxes, runService } from '@mayfly/server/app';
 import { ProgramFailed } from '@mayfly/server/machines';
+import { supervise } from '@mayfly/server/supervisor';
 import { createAnnouncer, SetupError } from './announce.ts';
 import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
@@ -23,7 +23,7 @@ const commands: Readonly<Record<string, Command>> = {
   start: { run: startService, startsMachines: true },
   test: { run: runTests, startsMachines: true },
   bench: { run: (_, args) => runBench(args), startsMachines: true },
-  destroy: { run: destroySandboxes, startsMachines: false },
+  destroy: { run: (prepared) => supervise(prepared, 'destroy'), startsMachines: false },
   prepare: { run: printArtifacts, startsMachines: false },
 };
 
@@ -85,7 +85,7 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
 
 async function startService(prepared: Prepared): Promise<number> {
   using _entries = keepEntries(prepared);
-  return await runService(prepared);
+  return await supervise(prepared);
 }
 
 /** Prints where the artifacts are, as JSON for scripts. */

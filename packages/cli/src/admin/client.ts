@@ -1,7 +1,14 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type AdminOperation, adminErrorBodySchema, adminSocketName, operatorHeader } from '@mayfly/contract/admin';
+import {
+  type AdminOperation,
+  adminErrorBodySchema,
+  adminSocketName,
+  operatorHeader,
+  serviceFolderName,
+} from '@mayfly/contract/admin';
 import type { z } from 'zod';
 import { Failure, usageFailure } from '../cli-io.ts';
 
@@ -51,7 +58,7 @@ export class AdminClient {
   async #send(method: string, path: string, body: unknown): Promise<SocketResponse> {
     try {
       // The kernel limits a socket path to 107 bytes. Going through an open directory keeps it short.
-      const folder = openSync(this.#dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
+      const folder = openSync(serviceFolder(this.#dataDir), constants.O_RDONLY | constants.O_DIRECTORY);
       try {
         const socketPath = `/proc/self/fd/${folder}/${adminSocketName}`;
         return await sendRequest(socketPath, method, path, body, this.#operator);
@@ -106,6 +113,12 @@ function jsonOf(body: string): unknown {
 
 function unexpectedResponse(cause: unknown): Failure {
   return new Failure('Unexpected response from the service. If Mayfly was updated, restart the service.', { cause });
+}
+
+/** Where the service of a data folder has its socket. A service that was started without a host process, as in tests, has no part of its own. */
+function serviceFolder(dataDir: string): string {
+  const folder = join(dataDir, serviceFolderName);
+  return existsSync(folder) ? folder : dataDir;
 }
 
 function explainNoResponse(cause: unknown, dataDir: string): Failure {

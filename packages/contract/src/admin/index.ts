@@ -30,6 +30,7 @@ export {
   adminSocketName,
   defaultDataDir,
   operatorHeader,
+  serviceFolderName,
 } from './protocol.ts';
 export {
   type AdminSandbox,

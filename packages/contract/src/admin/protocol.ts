@@ -3,7 +3,10 @@ import { z } from 'zod';
 /** The default of MAYFLY_DATA_DIR, for the service and for the command. */
 export const defaultDataDir = '/var/lib/mayfly';
 
-/** The unix socket of the admin API in the data folder. Only root can connect. */
+/** The service's own part of a data folder. */
+export const serviceFolderName = 'service';
+
+/** The unix socket of the admin API in the service's part of the data folder. Only root and the service can connect. */
 export const adminSocketName = 'admin.sock';
 
 /** Carries the name of the operator, for the audit trail. */

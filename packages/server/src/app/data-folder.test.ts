@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openBallast } from './ballast.ts';
 import { holdDataFolder, removeDataFolder } from './data-folder.ts';
-import { shownKey } from './main.ts';
+import { shownKey } from './run-service.ts';
 
 let parent: string;
 let path: string;

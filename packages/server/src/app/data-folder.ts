@@ -40,6 +40,7 @@ const ownNames = [
   'mayfly.db',
   'preview-authority',
   'run',
+  'service',
 ];
 
 /**
@@ -51,6 +52,12 @@ export function holdDataFolder(path: string): DataFolder {
 }
 
 function hold(path: string, { closed }: { readonly closed: boolean }): DataFolder {
+  const lock = lockFolder(path, { closed });
+  return { ...lock, databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path) };
+}
+
+/** Creates the folder if necessary and locks it. */
+export function lockFolder(path: string, { closed }: { readonly closed: boolean }): Disposable {
   try {
     makeFolder(path);
     accessSync(path, constants.W_OK | constants.X_OK);
@@ -62,12 +69,10 @@ function hold(path: string, { closed }: { readonly closed: boolean }): DataFolde
   }
   if (closed) closeToOthers(path);
   const lock = tryLock(join(path, 'lock'), 'exclusive');
-  if (lock === undefined) {
-    throw new StartError(
-      `Another Mayfly service is using the data folder ${path}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
-    );
-  }
-  return { ...lock, databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path) };
+  if (lock !== undefined) return lock;
+  throw new StartError(
+    `Another Mayfly service is using the data folder ${path}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
+  );
 }
 
 /**
@@ -85,7 +90,8 @@ function closeToOthers(path: string): void {
   chmodSync(path, 0o700);
 }
 
-function isOwn(name: string): boolean {
+/** Whether a file or folder with this name in a data folder is Mayfly's. */
+export function isOwn(name: string): boolean {
   return ownNames.some((own) => name === own || name.startsWith(`${own}.`) || name.startsWith(`${own}-`));
 }
 

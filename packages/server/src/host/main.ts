@@ -2,6 +2,8 @@
 
 import { text } from 'node:stream/consumers';
 import { QemuDriver } from '../machines/qemu/driver.ts';
+import { NewerMachineRecord } from '../machines/qemu/machine-folder.ts';
+import { CannotStart } from '../process/exit-codes.ts';
 import { openLog } from '../process/log.ts';
 import { ignoreClosedTerminal, watchStopSignals } from '../process/stop-signals.ts';
 import { runHost } from './run-host.ts';
@@ -13,7 +15,10 @@ try {
   const { logLevel, maxMachines, ...driverOptions } = parseHostSettings(await text(process.stdin));
   const { dataDir, serviceGid } = driverOptions;
   const log = openLog({ logLevel }).child({ process: 'host' });
-  const openDriver = () => QemuDriver.open({ ...driverOptions, log });
+  const openDriver = () =>
+    QemuDriver.open({ ...driverOptions, log }).catch((error: unknown) => {
+      throw error instanceof NewerMachineRecord ? new CannotStart(error.message, { cause: error }) : error;
+    });
   const limits = maxMachines === undefined ? {} : { maxMachines };
   process.exitCode = await runHost({ dataDir, serviceGid, openDriver, log, limits }, stopRequested);
 } catch (error) {

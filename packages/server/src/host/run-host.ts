@@ -3,6 +3,7 @@ import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import { tryLock } from '../machines/host/lock-file.ts';
 import { hostSocketPath, runFolderOf } from '../machines/protocol/run-folder.ts';
+import { CannotStart, cannotStartCode } from '../process/exit-codes.ts';
 import { DriverServer } from './driver-server.ts';
 import type { HostLimits } from './host-limits.ts';
 
@@ -22,7 +23,7 @@ async function startHost(options: HostOptions): Promise<AsyncDisposable> {
   await using acquired = new AsyncDisposableStack();
   const lock = tryLock(join(dataDir, 'lock'), 'exclusive');
   if (lock === undefined) {
-    throw new Error(
+    throw new CannotStart(
       `Another Mayfly is using the data folder ${dataDir}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
     );
   }
@@ -53,6 +54,8 @@ export async function runHost(options: HostOptions, stopRequested: Promise<void>
     return 0;
   } catch (err) {
     log.error({ err }, 'host_failed');
-    return 1;
+    if (!(err instanceof CannotStart)) return 1;
+    process.stderr.write(`Mayfly cannot start. ${err.message}\n`);
+    return cannotStartCode;
   }
 }

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { serviceFolderName } from '@mayfly/contract/admin';
 import type { Arch } from '../qemu/engine.ts';
+import { hostCapabilities } from '../qemu/host-capabilities.ts';
 import { type Bind, outerFirst } from '../qemu/jail/spec.ts';
 import type { PrivilegedPort } from './privileged-ports.ts';
 import { type ServiceFiles, serviceBinds, serviceEnvironment } from './service-view.ts';
@@ -80,23 +82,6 @@ export function serviceConfinement(plan: ServicePlan): ConfinementSpec {
   };
 }
 
-/** What the host's driver does with them: cgroups, mounts, network namespaces and nftables, uids, jails and the processes in them. */
-const hostCapabilities = [
-  'CHOWN',
-  'DAC_OVERRIDE',
-  'FOWNER',
-  'KILL',
-  'MKNOD',
-  'NET_ADMIN',
-  'NET_BIND_SERVICE',
-  'SETGID',
-  'SETPCAP',
-  'SETUID',
-  'SYS_ADMIN',
-  'SYS_PTRACE',
-  'SYS_RESOURCE',
-] as const;
-
 export interface HostPlan extends ProcessPlan {
   /** What it keeps of root's capabilities, without "CAP_". */
   readonly capabilities?: readonly string[];
@@ -107,7 +92,7 @@ export function hostConfinement(plan: HostPlan): ConfinementSpec {
   const env = Object.entries(plan.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return {
     kind: 'host',
-    capabilities: plan.capabilities ?? hostCapabilities,
+    capabilities: plan.capabilities ?? Object.keys(hostCapabilities).map((name) => name.toUpperCase()),
     cgroupProcs: plan.cgroupProcs,
     oomScoreAdj: oomScores.host,
     rlimits: { core: 0, nofile: maxOpenFiles },
@@ -121,5 +106,5 @@ export function hostConfinement(plan: HostPlan): ConfinementSpec {
 
 /** The parts of a data folder that the service can reach. */
 export function serviceFolders(dataDir: string): { readonly serviceDir: string; readonly runDir: string } {
-  return { serviceDir: join(dataDir, 'service'), runDir: join(dataDir, 'run') };
+  return { serviceDir: join(dataDir, serviceFolderName), runDir: join(dataDir, 'run') };
 }

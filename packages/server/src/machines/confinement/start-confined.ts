@@ -8,8 +8,10 @@ const documentFd = 3;
 /** What mayfly-jail exits with when it could not start the program; its last line on stderr says why. */
 export const notStartedCode = 111;
 
-/** How a confined process writes: standard output and standard error. It reads nothing. */
+/** The standard streams of a confined process. */
 export interface ConfinedStreams {
+  /** What it reads; nothing when absent. */
+  readonly stdin?: string;
   readonly stdout?: 'inherit' | 'pipe' | 'ignore';
   readonly stderr?: 'inherit' | 'pipe' | 'ignore';
 }
@@ -21,10 +23,12 @@ export interface ConfinedStreams {
 export function startConfined(
   jailPath: string,
   spec: ConfinementSpec,
-  { stdout = 'inherit', stderr = 'inherit' }: ConfinedStreams = {},
+  { stdin, stdout = 'inherit', stderr = 'inherit' }: ConfinedStreams = {},
 ): ChildProcess {
-  const stdio: StdioOptions = ['ignore', stdout, stderr, 'pipe'];
-  const child = spawn(jailPath, ['confine', String(documentFd)], { stdio, env: {} });
+  const stdio: StdioOptions = [stdin === undefined ? 'ignore' : 'pipe', stdout, stderr, 'pipe'];
+  // Detached from the terminal's process group: Ctrl-C is for the supervisor, which stops its processes in order.
+  const child = spawn(jailPath, ['confine', String(documentFd)], { stdio, env: {}, detached: true });
+  child.stdin?.on('error', () => {}).end(stdin);
   const document = child.stdio[documentFd];
   if (!(document instanceof Writable)) throw new Error('mayfly-jail has no pipe for its document');
   // If it ends before it has read everything, its exit code and stderr say why.

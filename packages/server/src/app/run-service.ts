@@ -1,0 +1,88 @@
+import { dirname } from 'node:path';
+import { createGuestConnector } from '../guest/connector.ts';
+import { runFolderOf } from '../machines/protocol/run-folder.ts';
+import { HostVersionMismatch } from '../machines/remote/host-connection.ts';
+import { RemoteDriver } from '../machines/remote/remote-driver.ts';
+import { openLog } from '../process/log.ts';
+import { type Config, readConfig } from './config.ts';
+import { writeFirstKey } from './data-folder.ts';
+import { describeError, reportFailedStart } from './failed-start.ts';
+import { greeting, type ShownKey } from './greeting.ts';
+import { type Service, type ServiceOptions, startService } from './service.ts';
+import { StartError } from './start-error.ts';
+
+/** Serves until the stop is requested and returns the exit code. Running sandboxes stay alive; the next start adopts them. */
+export async function runService(stopRequested: Promise<void>): Promise<number> {
+  let service: Service;
+  try {
+    const config = readConfig();
+    service = await startService(serviceOptions(config));
+    const firstKey = shownKey(service.firstAccount?.generatedKey, config, process.stdout.isTTY);
+    process.stdout.write(greeting({ ...service, firstKey }));
+  } catch (error) {
+    return reportFailedStart(error);
+  }
+  await stopRequested;
+  process.stdout.write('Stopping. Requests in flight may finish. Press Ctrl-C again to exit at once.\n');
+  try {
+    await service.stop();
+  } catch (error) {
+    process.stderr.write(`Mayfly did not stop cleanly: ${describeError(error)}\n`);
+    return 1;
+  }
+  process.stdout.write(
+    'Stopped. Running sandboxes stay alive: npm start adopts them, npm run destroy destroys them.\n',
+  );
+  return 0;
+}
+
+/** Where the operator finds the first key. Output that is no terminal is often a journal or a log that others read. */
+export function shownKey(
+  apiKey: string | undefined,
+  { dataDir }: Pick<Config, 'dataDir'>,
+  isTerminal: boolean,
+): ShownKey | undefined {
+  if (apiKey === undefined) return undefined;
+  return isTerminal ? { apiKey } : { file: writeFirstKey(dataDir, apiKey) };
+}
+
+/** Destroys every sandbox that a stopped service left running and returns the exit code. */
+export async function destroySandboxes(): Promise<number> {
+  try {
+    const nowhere = { host: '127.0.0.1', port: 0, previewHost: '127.0.0.1', previewPort: 0 };
+    const config: Config = { ...readConfig(), ...nowhere, apiTls: false, tlsFiles: undefined, pool: {} };
+    const service = await startService(serviceOptions(config));
+    const running = await service.core.store.sandboxes.withStatus(['running']);
+    const actor = { kind: 'operator', name: 'npm run destroy' } as const;
+    const event = {
+      actor,
+      accountId: null,
+      action: 'sandboxes.destroy',
+      target: 'all',
+      details: null,
+      requestId: null,
+    };
+    service.core.audit.note(event, { status: 200, errorType: null });
+    await service.stop('destroy');
+    process.stdout.write(`Destroyed ${running.length} running ${running.length === 1 ? 'sandbox' : 'sandboxes'}.\n`);
+    return 0;
+  } catch (error) {
+    return reportFailedStart(error);
+  }
+}
+
+/** The service uses the machines of the host process, whose sockets are beside its own part of the data folder. */
+function serviceOptions(config: Config): ServiceOptions {
+  const log = openLog(config).child({ process: 'service' });
+  const runDir = runFolderOf(dirname(config.dataDir));
+  return { config, log, openDriver: () => openRemoteDriver({ runDir, log }), connector: createGuestConnector() };
+}
+
+async function openRemoteDriver(options: Parameters<typeof RemoteDriver.open>[0]): Promise<RemoteDriver> {
+  try {
+    return await RemoteDriver.open(options);
+  } catch (error) {
+    if (error instanceof HostVersionMismatch) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,5 @@
+/** What a process exits with when it cannot start and said why: EX_CONFIG of sysexits.h. The supervisor does not start it again. */
+export const cannotStartCode = 78;
+
+/** A reason for which a process cannot start until the operator does what the message says. */
+export class CannotStart extends Error {}

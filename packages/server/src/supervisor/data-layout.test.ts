@@ -1,0 +1,83 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { splitDataFolder } from './data-layout.ts';
+
+const user = { uid: 54_321, gid: 54_322 };
+
+describe.runIf(process.getuid?.() === 0)('the data folder', () => {
+  let dataDir: string;
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'mayfly-layout-'));
+  });
+  afterEach(() => rmSync(dataDir, { recursive: true }));
+
+  const ownerOf = (path: string) => {
+    const { uid, gid, mode } = statSync(join(dataDir, path));
+    return [uid, gid, (mode & 0o777).toString(8)];
+  };
+
+  test('has a part of the service, which nobody else can enter', () => {
+    expect(splitDataFolder(dataDir, user)).toEqual({
+      serviceDir: join(dataDir, 'service'),
+      runDir: join(dataDir, 'run'),
+    });
+    expect(ownerOf('service')).toEqual([54_321, 54_322, '700']);
+  });
+
+  test('of an earlier version is split: the service gets what is its own, and the machines stay', () => {
+    mkdirSync(join(dataDir, 'machines/sbx_1'), { recursive: true });
+    mkdirSync(join(dataDir, 'preview-authority'));
+    for (const name of [
+      'lock',
+      'id',
+      'mayfly.db',
+      'mayfly.db-wal',
+      'preview-authority/root.key',
+      'machines/sbx_1/disk',
+    ]) {
+      writeFileSync(join(dataDir, name), name, { mode: 0o600 });
+    }
+    // Another interrupted move left this one behind already.
+    mkdirSync(join(dataDir, 'service'));
+    writeFileSync(join(dataDir, 'service/first-api-key'), 'key');
+    splitDataFolder(dataDir, user);
+    expect(readdirSync(dataDir).toSorted()).toEqual(['lock', 'machines', 'service']);
+    expect(readdirSync(join(dataDir, 'service')).toSorted()).toEqual([
+      'first-api-key',
+      'id',
+      'mayfly.db',
+      'mayfly.db-wal',
+      'preview-authority',
+    ]);
+    expect(readFileSync(join(dataDir, 'service/mayfly.db'), 'utf8')).toBe('mayfly.db');
+    expect(ownerOf('service/preview-authority/root.key')).toEqual([54_321, 54_322, '600']);
+    expect(ownerOf('machines/sbx_1/disk')).toEqual([0, 0, '600']);
+  });
+
+  test('with two databases is refused, and nothing is lost', () => {
+    mkdirSync(join(dataDir, 'service'));
+    for (const name of ['mayfly.db', 'service/mayfly.db']) writeFileSync(join(dataDir, name), name);
+    expect(() => splitDataFolder(dataDir, user)).toThrow('Both');
+    expect(readFileSync(join(dataDir, 'mayfly.db'), 'utf8')).toBe('mayfly.db');
+  });
+
+  test('is given to the user by its present id, without following links that the service made', () => {
+    splitDataFolder(dataDir, user);
+    writeFileSync(join(dataDir, 'outside'), '');
+    symlinkSync(join(dataDir, 'outside'), join(dataDir, 'service/link'));
+    splitDataFolder(dataDir, { uid: 54_999, gid: 54_999 });
+    expect(ownerOf('service')).toEqual([54_999, 54_999, '700']);
+    expect(ownerOf('outside')).toEqual([0, 0, '644']);
+  });
+});
