@@ -43,7 +43,7 @@ type Service = Awaited<ReturnType<typeof start>>;
 async function call(service: Service, method: string, path: string, body: object = {}) {
   const init = method === 'GET' ? { headers } : { method, headers, body: JSON.stringify(body) };
   const response = await fetch(`${service.url}/v1${path}`, init);
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  return { status: response.status, body: (await response.json()) as Record<string, string> };
 }
 
 test('a service goes on while its host process is away, and its sandboxes outlive both', async () => {
