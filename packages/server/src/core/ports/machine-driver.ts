@@ -50,7 +50,7 @@ export interface Machine {
 }
 
 export interface LaunchRequest {
-  /** Unique for the life of the data folder; [a-z0-9_-]{1,64}. */
+  /** Unique for the life of the data folder; [a-z0-9][a-z0-9_-]{0,63}. */
   readonly id: string;
   readonly size: SizeName;
   /** 'all' when absent. */

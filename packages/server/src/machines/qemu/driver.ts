@@ -172,7 +172,7 @@ export class QemuDriver implements MachineDriver {
   }
 
   async launch({ id, size, egress, signal }: LaunchRequest): Promise<QemuMachine> {
-    if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw new Error(`not a machine id: ${JSON.stringify(id)}`);
+    if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(id)) throw new Error(`not a machine id: ${JSON.stringify(id)}`);
     const { engine, templates, tools, diskRates = defaultDiskRates } = this.#options;
     const { resources: host, cleanup, logTrimmer } = this.#parts;
     const template = templates[size];

@@ -46,6 +46,13 @@ export interface HostEvents {
   exited(machineId: string, exit: MachineExit): void;
 }
 
+export interface HostConnectionOptions {
+  readonly socketPath: string;
+  readonly events: HostEvents;
+  /** How long the host may send nothing before it counts as hanging. */
+  readonly silenceMs?: number | undefined;
+}
+
 type WithoutId<C> = C extends HostCall ? Omit<C, 'id'> : never;
 type CallName = HostCall['call'];
 type CallOf<N extends CallName> = WithoutId<HostCall> & { readonly call: N };
@@ -65,7 +72,7 @@ export interface CallOptions<T> {
 const handshakeMs = 10_000;
 
 /** The host sends something four times a second. One that is silent for this long hangs, however slow the machine is. */
-const silenceMs = 30_000;
+const defaultSilenceMs = 30_000;
 
 /** Longer than the host's own deadlines, which give better errors. */
 const callMs = 150_000;
@@ -82,7 +89,12 @@ export class HostConnection {
   readonly #queue = new PQueue({ concurrency: maxCallsInFlight - 1 });
   #lastId = 0;
 
-  private constructor(socket: Socket, lines: AsyncIterable<string>, greeting: HostGreeting, events: HostEvents) {
+  private constructor(
+    socket: Socket,
+    lines: AsyncIterable<string>,
+    greeting: HostGreeting,
+    { events, silenceMs = defaultSilenceMs }: HostConnectionOptions,
+  ) {
     if (!('capabilities' in greeting)) throw new HostVersionMismatch(greeting.version);
     this.#socket = socket;
     this.#events = events;
@@ -93,15 +105,15 @@ export class HostConnection {
   }
 
   /** Connects and introduces this service. Throws HostVersionMismatch, or whatever keeps it from connecting. */
-  static async open(socketPath: string, events: HostEvents): Promise<HostConnection> {
-    const socket = await connectOnce(socketPath);
+  static async open(options: HostConnectionOptions): Promise<HostConnection> {
+    const socket = await connectOnce(options.socketPath);
     socket.on('error', () => {});
     try {
       sendMessage(socket, ownHello);
       const lines = readLines(socket, maxHostMessageBytes);
       const first = await withDeadline("the host's greeting", handshakeMs, lines.next());
       if (first.done === true) throw new Error('the host process closed the connection');
-      return new HostConnection(socket, lines, parseMessage(first.value, hostGreeting), events);
+      return new HostConnection(socket, lines, parseMessage(first.value, hostGreeting), options);
     } catch (error) {
       socket.destroy();
       throw error;

@@ -219,3 +219,20 @@ test('a host of another version is refused at once, with both numbers', async ()
   await expect(lab.connect()).rejects.toThrow('version 2 of the host protocol, this service version 1');
   host.close();
 });
+
+test('a host that hangs is given up, and calls that wait for it fail', async () => {
+  await using lab = await HostLab.open();
+  await lab.stopHost();
+  const capabilities = { engine: 'x', acceleration: 'none', pause: true, snapshot: false, adopt: true, network: true };
+  const greeting = { hello: 'mayfly-host', version: 1, capabilities, memory_left_bytes: 5 };
+  let connections = 0;
+  const host = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => {}).write(`${JSON.stringify(greeting)}\n`);
+  }).listen(lab.socketPath);
+  await once(host, 'listening');
+  await using driver = await RemoteDriver.open({ runDir: lab.runDir, log: lab.serviceLog, silenceMs: 100 });
+  await expect(driver.launch({ id: 'm1', size: 'small' })).rejects.toThrow(HostUnavailable);
+  await expect.poll(() => connections).toBeGreaterThan(1);
+  host.close();
+});

@@ -22,6 +22,8 @@ export interface RemoteDriverOptions {
   readonly log: Log;
   /** How long to wait for the host process at the start: it adopts its machines before it listens. */
   readonly openMs?: number;
+  /** How long the host process may send nothing before it counts as hanging; 30 s when absent. */
+  readonly silenceMs?: number;
   readonly retryPauses?: { readonly firstMs: number; readonly longestMs: number };
 }
 
@@ -158,12 +160,13 @@ export class RemoteDriver implements MachineDriver {
 
   /** A connection whose machines match those of this driver. */
   async #connect(): Promise<HostConnection> {
-    const connection = await HostConnection.open(hostSocketPath(this.#options.runDir), {
-      memory: (leftBytes) => {
-        this.#memoryLeftBytes = leftBytes;
-      },
-      exited: (id, exit) => this.#noteExit(id, exit),
-    });
+    const { runDir, silenceMs } = this.#options;
+    const memory = (leftBytes: number): void => {
+      this.#memoryLeftBytes = leftBytes;
+    };
+    const exited = (id: string, exit: MachineExit): void => this.#noteExit(id, exit);
+    const socketPath = hostSocketPath(runDir);
+    const connection = await HostConnection.open({ socketPath, events: { memory, exited }, silenceMs });
     try {
       this.#stopped.signal.throwIfAborted();
       if (this.#hasAdopted) await this.#synchronise(connection);

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StubConnector } from '../../test/core/stub-guest.ts';
+import { HostLab } from '../../test/host/host-lab.ts';
+import { RemoteDriver } from '../machines/remote/remote-driver.ts';
+import { readConfig } from './config.ts';
+import { startService } from './service.ts';
+
+const key = 'chosen-by-operator-0123456789abcdef';
+const headers = { authorization: `Bearer ${key}` };
+const log = pino({ level: 'silent' });
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'service-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A service whose machines are those of the lab's host, over its socket. */
+function start({ runDir }: HostLab) {
+  const config = readConfig({
+    MAYFLY_DATA_DIR: folder,
+    MAYFLY_PORT: '0',
+    MAYFLY_PREVIEW_PORT: '0',
+    MAYFLY_POOL: 'none',
+    MAYFLY_MEMORY_RESERVE_MB: '0',
+    MAYFLY_DISK_RESERVE_MB: '0',
+    MAYFLY_BOOTSTRAP_API_KEY: key,
+  });
+  const retryPauses = { firstMs: 5, longestMs: 50 };
+  return startService({
+    config,
+    openDriver: () => RemoteDriver.open({ runDir, log, retryPauses }),
+    connector: new StubConnector(),
+    log,
+  });
+}
+
+type Service = Awaited<ReturnType<typeof start>>;
+async function call(service: Service, method: string, path: string, body: object = {}) {
+  const init = method === 'GET' ? { headers } : { method, headers, body: JSON.stringify(body) };
+  const response = await fetch(`${service.url}/v1${path}`, init);
+  return { status: response.status, body: (await response.json()) as Record<string, string> };
+}
+
+test('a service goes on while its host process is away, and its sandboxes outlive both', async () => {
+  await using lab = await HostLab.open();
+  const first = await start(lab);
+  const { id, status } = (await call(first, 'POST', '/sandboxes')).body;
+  const dying = (await call(first, 'POST', '/sandboxes')).body.id;
+  expect([status, lab.driver.machines.map((machine) => machine.id)]).toEqual(['running', [id, dying]]);
+
+  await lab.stopHost();
+  await expect.poll(async () => (await call(first, 'POST', '/sandboxes')).status).toBe(503);
+  expect(await call(first, 'POST', `/sandboxes/${id}/exec`, { command: 'make' })).toMatchObject({
+    status: 200,
+    body: { stdout: 'ran make\n' },
+  });
+  lab.driver.machines[1]?.die('killed by SIGKILL');
+
+  await lab.startHost();
+  await expect.poll(async () => (await call(first, 'POST', '/sandboxes')).status).toBe(201);
+  await expect
+    .poll(async () => (await call(first, 'GET', `/sandboxes/${dying}`)).body)
+    .toMatchObject({
+      status: 'failed',
+      status_reason: 'machine_died: the machine ended while its host process was restarting',
+    });
+  await first.stop();
+
+  const second = await start(lab);
+  expect((await call(second, 'GET', `/sandboxes/${id}`)).body.status).toBe('running');
+  expect((await call(second, 'DELETE', `/sandboxes/${id}`)).status).toBe(200);
+  expect(lab.driver.machines[0]?.destroyed).toBe(true);
+  await second.stop('destroy');
+  expect(lab.driver.machines.filter(({ destroyed, dead }) => !destroyed && !dead)).toEqual([]);
+});
