@@ -117,7 +117,7 @@ module.exports = {
       name: 'setup-uses-only-the-entries-of-the-server',
       severity: 'error',
       from: { path: '^packages/setup/', pathNot: test },
-      to: { path: `${server}/`, pathNot: `${server}/(app|guest|machines)/index\\.ts$` },
+      to: { path: `${server}/`, pathNot: `${server}/(app|guest|machines|supervisor)/index\\.ts$` },
     },
     {
       name: 'server-does-not-know-the-set-up',

@@ -41,7 +41,7 @@ export function buildApi(parts: ApiParts): HttpApp {
     previewUrl: (token) => previewUrl(previewDomain, previews.publicPort, token),
     previewRoot: () => previews.root,
     publicUrl: () => apiUrl(app, config),
-    readiness,
+    readiness: () => (readiness() === 'ready' && !core.capacity.isHostAvailable() ? 'host_unavailable' : readiness()),
     bodyPace,
     readingLimits,
   });

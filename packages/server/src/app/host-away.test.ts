@@ -14,7 +14,10 @@ test('while the host process is away, creates answer 503 and leave no record, an
   expect((await service.call('GET', '/v1/sandboxes')).body.data).toHaveLength(1);
   const executed = await service.call('POST', `/v1/sandboxes/${id}/exec`, { command: 'true' });
   expect(executed.status).toBe(200);
+  const health = await service.call('GET', '/healthz');
+  expect([health.status, health.body]).toEqual([503, { status: 'host_unavailable' }]);
   service.driver.available = true;
+  expect((await service.call('GET', '/healthz')).status).toBe(200);
   expect((await service.call('POST', '/v1/sandboxes')).status).toBe(201);
 });
 

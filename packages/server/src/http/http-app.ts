@@ -13,7 +13,7 @@ import type { ReadingLimits } from './slow-readers.ts';
 export type HttpApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
 
 /** Whether the service accepts work. */
-export type Readiness = 'starting' | 'ready' | 'stopping';
+export type Readiness = 'starting' | 'ready' | 'host_unavailable' | 'stopping';
 
 /** The metrics in the Prometheus text format. */
 interface MetricsPage {

@@ -49,6 +49,11 @@ export class Capacity {
     this.#options = options;
   }
 
+  /** Whether machines can be started at all. */
+  isHostAvailable(): boolean {
+    return this.#options.isHostAvailable();
+  }
+
   /** Why a machine for a sandbox is refused; undefined if it is not. */
   refusalFor(size: SizeName): ApiError | undefined {
     const { isAccepting, isHostAvailable, maxMachines, metrics } = this.#options;

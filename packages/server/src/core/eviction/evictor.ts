@@ -1,5 +1,6 @@
 import type { Core } from '../context.ts';
 import { advance } from '../lifecycle/advance.ts';
+import { HostUnavailable } from '../ports/machine-driver.ts';
 import type { HostStats } from '../ports/runtime.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { teardown } from '../sandboxes/end.ts';
@@ -73,7 +74,12 @@ export class Evictor {
 
   /** Makes room once. False if nothing could be done, or nothing is short. */
   async #relieveOne(shortages: readonly Shortage[]): Promise<boolean> {
-    for (const shortage of shortages) if (await this.#relieve(shortage)) return true;
+    try {
+      for (const shortage of shortages) if (await this.#relieve(shortage)) return true;
+    } catch (error) {
+      // Nobody can measure or end a machine until the host process is back.
+      if (!(error instanceof HostUnavailable)) throw error;
+    }
     return false;
   }
 
