@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { sqliteFile } from '../support/chaos/database.ts';
 import { chaosSeconds, chaosSeed, chaosSettings, failureReport, runChaos } from '../support/chaos/run-chaos.ts';
@@ -12,7 +11,7 @@ it(
     const seed = chaosSeed();
     const service = await RestartableService.create(chaosSettings);
     onTestFinished(() => service.remove());
-    const database = sqliteFile(join(service.dataDir, 'mayfly.db'));
+    const database = sqliteFile(service.databasePath);
     const { problems, trace } = await runChaos({ seed, seconds, service, database });
     console.log(`chaos, seed ${seed}, ${seconds} s: ${trace.counts}`);
     if (problems.length > 0) console.log(failureReport(seed, trace, service));

@@ -30,9 +30,9 @@ afterAll(async () => {
 
 /** The memory and file descriptors of the service's process, for the log. */
 async function processUsage(): Promise<string> {
-  const status = await readFile(`/proc/${service.child.pid}/status`, 'utf8');
+  const status = await readFile(`/proc/${service.processes.service}/status`, 'utf8');
   const mib = Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024);
-  return `${mib} MiB resident, ${(await readdir(`/proc/${service.child.pid}/fd`)).length} descriptors`;
+  return `${mib} MiB resident, ${(await readdir(`/proc/${service.processes.service}/fd`)).length} descriptors`;
 }
 
 it(`${count} generated requests: no 500, no hang, every response has a documented shape`, {

@@ -22,7 +22,7 @@ async function spentUsd() {
   return (await get<{ spent_usd: number }>('/usage')).spent_usd;
 }
 function database() {
-  return sqliteFile(`${service.dataDir}/mayfly.db`);
+  return sqliteFile(service.databasePath);
 }
 
 async function pidOf(sandboxId: string): Promise<number> {

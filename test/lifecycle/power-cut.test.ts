@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createSandbox, exec, type SandboxBody, type Target } from '../support/api-requests.ts';
 import { auditLedger } from '../support/chaos/audit.ts';
@@ -16,7 +15,7 @@ async function createWithKey({ url, key }: Target, idempotencyKey: string) {
 it('after everything was killed at once, as in a power cut, the next start reconciles all records and accepts requests', async () => {
   const service = await RestartableService.create();
   onTestFinished(() => service.remove());
-  const database = sqliteFile(join(service.dataDir, 'mayfly.db'));
+  const database = sqliteFile(service.databasePath);
   const { sandbox: first } = await createWithKey(service, 'acknowledged');
   const others = await Promise.all([createSandbox(service), createSandbox(service)]);
   const pending = others.map(({ id }) => exec(service, id, 'sleep 60').catch(() => 'lost'));

@@ -7,15 +7,18 @@ import { createSandbox, deleteSandbox, output, type Target } from '../support/ap
 import { hostState, leftSince } from '../support/host-state.ts';
 import { machinePids, machineProcesses } from '../support/machine-processes.ts';
 import { newServiceData, type ServiceData } from '../support/service-settings.ts';
+import { childrenOf, commandOf, supervisedBy } from '../support/supervised-processes.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 const deadlineMs = 120_000;
 
-/** `npm start` of this checkout: npm, bootstrap.mjs and the service, one process each. */
+/** `npm start` of this checkout: npm, bootstrap.mjs and the supervisor, which runs the host process and the service. */
 interface NpmStart extends Target {
   readonly npm: ChildProcess;
   readonly bootstrapPid: number;
-  readonly servicePid: number;
+  readonly supervisorPid: number;
+  /** The host process and the service. */
+  readonly supervised: readonly number[];
   /** Everything printed so far. */
   printed(): string;
 }
@@ -27,7 +30,7 @@ beforeEach(async () => {
   running = undefined;
 });
 afterEach(async () => {
-  if (running && isAlive(running.servicePid)) process.kill(running.servicePid, 'SIGKILL');
+  if (running && isAlive(running.supervisorPid)) process.kill(running.supervisorPid, 'SIGKILL');
   running?.npm.kill('SIGKILL');
   await data.remove();
 });
@@ -58,24 +61,22 @@ async function npmStart(inTerminal = false): Promise<NpmStart> {
     .toMatch(/^http/);
   const pids = descendantsOf(npm.pid ?? 0);
   const bootstrapPid = pids.find((pid) => commandOf(pid).startsWith('node bootstrap.mjs')) ?? 0;
-  const servicePid = pids.find((pid) => commandOf(pid).includes('setup/src/main.ts')) ?? 0;
-  running = { npm, bootstrapPid, servicePid, url: url() ?? '', key, printed: () => text };
+  const supervisorPid = pids.find((pid) => commandOf(pid).includes('setup/src/main.ts')) ?? 0;
+  const { host = 0, service = 0 } = supervisedBy(supervisorPid);
+  running = {
+    npm,
+    bootstrapPid,
+    supervisorPid,
+    supervised: [host, service],
+    url: url() ?? '',
+    key,
+    printed: () => text,
+  };
   return running;
-}
-
-function childrenOf(pid: number): number[] {
-  const lists = readdirSync(`/proc/${pid}/task`).map((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'),
-  );
-  return lists.join(' ').split(' ').filter(Boolean).map(Number);
 }
 
 function descendantsOf(pid: number): number[] {
   return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
-}
-
-function commandOf(pid: number): string {
-  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
 }
 
 /** Whether a process exists and is not a zombie. */
@@ -87,13 +88,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits until npm, bootstrap.mjs and the service have ended; the result is how npm ended. */
+/** Waits until npm, bootstrap.mjs, the supervisor and its processes have ended; the result is how npm ended. */
 async function ended(start: NpmStart): Promise<number | NodeJS.Signals | null> {
-  const { npm, bootstrapPid, servicePid } = start;
+  const { npm, bootstrapPid, supervisorPid, supervised } = start;
   if (npm.exitCode === null && npm.signalCode === null) {
     await once(npm, 'exit', { signal: AbortSignal.timeout(deadlineMs) });
   }
-  const alive = () => [bootstrapPid, servicePid].filter(isAlive);
+  const alive = () => [bootstrapPid, supervisorPid, ...supervised].filter(isAlive);
   await expect.poll(alive, { timeout: deadlineMs }).toEqual([]);
   return npm.exitCode ?? npm.signalCode;
 }
@@ -116,10 +117,8 @@ it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm s
   // The kernel's out-of-memory killer prefers machines to the service, which is spared where it has the privilege to ask for that.
   const oomScoreOf = (pid: number) => readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim();
   const machines = await machinePids(data.dataDir);
-  expect([oomScoreOf(first.servicePid), oomScoreOf(machines.get(id) ?? 0)]).toEqual([
-    mayLowerOomScore() ? '-999' : '0',
-    '500',
-  ]);
+  const scores = [first.supervisorPid, ...first.supervised, machines.get(id) ?? 0].map(oomScoreOf);
+  expect(scores).toEqual(mayLowerOomScore() ? ['-999', '-999', '-900', '500'] : ['0', '0', '0', '500']);
 
   first.npm.kill('SIGTERM');
   expect(await ended(first)).toBe(0);
@@ -137,7 +136,7 @@ it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm s
 
 it('closing the terminal of npm start stops the service in an orderly way', async () => {
   const start = await npmStart(true);
-  const socket = join(data.dataDir, 'admin.sock');
+  const socket = join(data.dataDir, 'service', 'admin.sock');
   expect(existsSync(socket)).toBe(true);
   // The terminal is gone with the program that emulates it.
   start.npm.kill('SIGKILL');
@@ -152,15 +151,15 @@ describe('each process of npm start takes each signal, and the service stops onc
     ['npm', 'SIGHUP', 'SIGHUP'],
     ['bootstrap.mjs', 'SIGTERM', 0],
     ['bootstrap.mjs', 'SIGHUP', 0],
-    ['the service', 'SIGTERM', 0],
+    ['the supervisor', 'SIGTERM', 0],
     ['every process at once, as by a terminal', 'SIGINT', 0],
   ] as const)('%s, %s', async (target, signal, end) => {
     const start = await npmStart();
     const pids = {
       npm: [start.npm.pid ?? 0],
       'bootstrap.mjs': [start.bootstrapPid],
-      'the service': [start.servicePid],
-      'every process at once, as by a terminal': [start.npm.pid ?? 0, start.bootstrapPid, start.servicePid],
+      'the supervisor': [start.supervisorPid],
+      'every process at once, as by a terminal': [start.npm.pid ?? 0, start.bootstrapPid, start.supervisorPid],
     }[target];
     for (const pid of pids) process.kill(pid, signal);
     expect(await ended(start)).toBe(end);

@@ -6,14 +6,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Target } from './api-requests.ts';
 import { heldResources } from './chaos/held-resources.ts';
+import { signalProcess } from './machine-processes.ts';
 import { preparedHost } from './prepared-host.ts';
 import { freePort, testApiKey, unlimitedRates } from './service-settings.ts';
+import { crash, type Supervised, supervisedBy } from './supervised-processes.ts';
 
 const startDeadlineMs = 60_000;
 const stopDeadlineMs = 60_000;
 const keptLogLines = 300;
 
-/** A service with its own data folder and port, in a process that can be killed and started again at the same URL. */
+/** A service with its own data folder and port, run as npm start runs it, that can be killed and started again at the same URL. */
 export class RestartableService implements Target {
   readonly dataDir: string;
   readonly url: string;
@@ -45,16 +47,33 @@ export class RestartableService implements Target {
     return service;
   }
 
-  /** The pid of the current process. */
+  /** The pid of the service's own process. */
   get pid(): number {
+    const { service } = this.processes;
+    if (service === undefined) throw new Error('the service is not running');
+    return service;
+  }
+
+  /** The host process and the service at this moment. */
+  get processes(): Supervised {
     const pid = this.#child?.pid;
-    if (pid === undefined || !this.#isRunning()) throw new Error('the service is not running');
-    return pid;
+    return pid === undefined || !this.#isRunning() ? { host: undefined, service: undefined } : supervisedBy(pid);
+  }
+
+  /** Kills one of the two processes. The supervisor starts it again. */
+  killOne(which: keyof Supervised): boolean {
+    const pid = this.processes[which];
+    return pid !== undefined && signalProcess(pid, 'SIGKILL');
+  }
+
+  /** The SQLite file. */
+  get databasePath(): string {
+    return join(this.dataDir, 'service', 'mayfly.db');
   }
 
   /** The certificate of the authority that signs the certificates of previews (PEM). */
   get previewRootFile(): string {
-    return join(this.dataDir, 'preview-authority', 'root.crt');
+    return join(this.dataDir, 'service', 'preview-authority', 'root.crt');
   }
 
   /** The last lines of the log, over all restarts. */
@@ -85,9 +104,9 @@ export class RestartableService implements Target {
     this.#ready.catch(() => {});
   }
 
-  /** Kills the process with SIGKILL. Its machines keep running. */
-  kill(): Promise<void> {
-    return this.#end('SIGKILL');
+  /** Kills supervisor, host process and service with SIGKILL. The machines keep running. */
+  async kill(): Promise<void> {
+    if (this.#child !== undefined) await crash(this.#child);
   }
 
   /** Stops the service in order. Its machines keep running. */
@@ -130,7 +149,8 @@ export class RestartableService implements Target {
         reject(new Error(`the service exited (${code ?? signal}) before it was ready:\n${this.log}`));
       });
       if (child.stdout === null) return;
-      createInterface(child.stdout).once('line', () => {
+      createInterface(child.stdout).on('line', (line) => {
+        if (!line.startsWith('Mayfly is ready')) return;
         clearTimeout(timer);
         resolve();
       });

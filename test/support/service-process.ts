@@ -3,15 +3,20 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { withDeadline } from '#server/core/scheduling/deadline.ts';
 import type { Target } from './api-requests.ts';
 import { type PreparedHost, preparedHost } from './prepared-host.ts';
 import { type ServiceData, testApiKey } from './service-settings.ts';
+import { crash, type Supervised, supervisedBy } from './supervised-processes.ts';
 
-/** A service that runs in its own process. */
+/** A service that runs as npm start runs it: a supervisor, a host process and the confined service. */
 export interface ServiceProcess extends Target {
   readonly baseUrl: string;
+  /** The supervisor. */
   readonly child: ChildProcess;
-  /** Kills the process with SIGKILL, as a crash would. Its machines keep running. */
+  /** The host process and the service at this moment. */
+  readonly processes: Supervised;
+  /** Kills supervisor, host process and service with SIGKILL, as a crash would. Its machines keep running. */
   kill(): Promise<void>;
   /** Stops the service and destroys its machines. */
   destroy(): Promise<void>;
@@ -39,7 +44,7 @@ export async function startServiceProcess(
       ...settings,
     },
   });
-  const url = await firstLine(child);
+  const url = await untilGreeted(child);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
@@ -51,23 +56,23 @@ export async function startServiceProcess(
     baseUrl: `${url}/v1`,
     key: testApiKey,
     child,
-    kill: () => end('SIGKILL'),
+    get processes() {
+      return supervisedBy(child.pid ?? 0);
+    },
+    kill: () => crash(child),
     destroy: () => end('SIGINT'),
   };
 }
 
-/** The first line that a process prints. Fails if it exits without one. */
-async function firstLine(child: ChildProcess & { readonly stdout: Readable }): Promise<string> {
-  const waiting = new AbortController();
-  const signal = AbortSignal.any([waiting.signal, AbortSignal.timeout(600_000)]);
-  const exited = once(child, 'exit', { signal }).then(([code, name]) => {
-    throw new Error(`The service exited before it was ready (${name ?? `exit code ${code}`}).`);
+/** Waits for the URL in the greeting of a service. Fails if the process exits before. */
+async function untilGreeted(child: ChildProcess & { readonly stdout: Readable }): Promise<string> {
+  const url = Promise.withResolvers<string>();
+  child.once('exit', (code, signal) => {
+    url.reject(new Error(`The service exited before it was ready (${signal ?? `exit code ${code}`}).`));
   });
-  const line = once(createInterface(child.stdout), 'line', { signal }).then(([text]) => String(text));
-  try {
-    return await Promise.race([line, exited]);
-  } finally {
-    waiting.abort();
-    await Promise.allSettled([line, exited]);
-  }
+  createInterface(child.stdout).on('line', (line) => {
+    const [, found] = /^ +API +(\S+)\/v1$/.exec(line) ?? [];
+    if (found !== undefined) url.resolve(found);
+  });
+  return await withDeadline('the start of the service', 600_000, url.promise);
 }

@@ -31,15 +31,28 @@ export class Killer {
   /** Runs until `isStopped` returns true. Everything that was stopped is started again by then. */
   async run(isStopped: () => boolean): Promise<void> {
     const { random, postgres } = this.#options;
-    const weights = { service: 30, duringStart: 8, machine: 30, database: postgres === undefined ? 0 : 40 };
+    const weights = {
+      everything: 15,
+      duringStart: 8,
+      host: 15,
+      service: 15,
+      machine: 30,
+      database: postgres === undefined ? 0 : 40,
+    };
     // Each run has these, however the dice fall afterwards.
-    const first: ('service' | 'database')[] = postgres === undefined ? ['service'] : ['database', 'service'];
+    const first: (keyof typeof weights)[] = ['host', 'service', 'everything'];
+    if (postgres !== undefined) first.unshift('database');
     while (!isStopped()) {
       await pause(random.between(1_000, 7_000));
       if (isStopped()) return;
-      switch (first.shift() ?? random.weighted(weights)) {
-        case 'service':
+      const kind = first.shift() ?? random.weighted(weights);
+      switch (kind) {
+        case 'everything':
           await this.#killService();
+          break;
+        case 'host':
+        case 'service':
+          await this.#killOne(kind);
           break;
         case 'duringStart':
           await this.#killDuringStart();
@@ -57,7 +70,7 @@ export class Killer {
   async #killService(): Promise<void> {
     const { random, service, trace } = this.#options;
     const downMs = random.between(0, 800);
-    trace.note(`kill -9 service, down for ${downMs} ms`);
+    trace.note(`kill -9 host and service, down for ${downMs} ms`);
     trace.count('kill service');
     await service.kill();
     await pause(downMs);
@@ -66,10 +79,21 @@ export class Killer {
     trace.note(`service is back, started in ${Math.round(performance.now() - startedAtMs)} ms`);
   }
 
+  /** Kills one of the two processes, at times again while it starts. The supervisor starts it again. */
+  async #killOne(which: 'host' | 'service'): Promise<void> {
+    const { random, service, trace } = this.#options;
+    const times = random.between(1, 2);
+    for (let time = 0; time < times; time += 1) {
+      trace.note(`kill -9 of the ${which} process alone`);
+      if (service.killOne(which)) trace.count(`kill ${which} alone`);
+      await pause(random.between(100, 1_500));
+    }
+  }
+
   async #killDuringStart(): Promise<void> {
     const { random, service, trace } = this.#options;
     const afterMs = random.between(100, 2_500);
-    trace.note(`kill -9 service, and again ${afterMs} ms into its start`);
+    trace.note(`kill -9 host and service, and again ${afterMs} ms into its start`);
     trace.count('kill service');
     await service.kill();
     service.startWithoutWaiting();

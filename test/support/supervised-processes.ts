@@ -1,0 +1,45 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { signalProcess } from './machine-processes.ts';
+
+/** The children of a process. */
+export function childrenOf(pid: number): number[] {
+  const listed = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return listed.split('\n').filter(Boolean).map(Number);
+}
+
+/** The command line of a process; empty if it is gone. */
+export function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** The processes that a supervisor runs. The service is a child of mayfly-jail, which ends with it. */
+export interface Supervised {
+  readonly host: number | undefined;
+  readonly service: number | undefined;
+}
+
+/** What a supervisor runs at this moment. */
+export function supervisedBy(supervisorPid: number): Supervised {
+  const children = childrenOf(supervisorPid);
+  const host = children.find((pid) => commandOf(pid).includes('src/host/main.ts'));
+  const jail = children.find((pid) => commandOf(pid).includes(' confine '));
+  return { host, service: jail === undefined ? undefined : childrenOf(jail)[0] };
+}
+
+/** Kills supervisor, host process and service, as if the power of only these had been cut. Machines keep running. */
+export async function crash(supervisor: ChildProcess): Promise<void> {
+  const { pid } = supervisor;
+  if (pid === undefined || supervisor.exitCode !== null || supervisor.signalCode !== null) return;
+  const exited = once(supervisor, 'exit');
+  // A supervisor that runs would start again what is killed.
+  signalProcess(pid, 'SIGSTOP');
+  for (const child of childrenOf(pid)) signalProcess(child, 'SIGKILL');
+  signalProcess(pid, 'SIGKILL');
+  await exited;
+}
