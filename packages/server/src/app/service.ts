@@ -49,7 +49,7 @@ export interface ServiceOptions {
 }
 
 /** What a stop does with the machines: detach them for the next run to adopt, or destroy them and their sandboxes. */
-export type MachinesAtStop = 'detach' | 'destroy';
+type MachinesAtStop = 'detach' | 'destroy';
 
 /** A service that takes requests. */
 export interface Service {
