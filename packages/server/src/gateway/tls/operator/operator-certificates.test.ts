@@ -140,6 +140,20 @@ test('logs a mismatched pair once and keeps serving the old certificate', async 
   expect(await certificates.contextFor(undefined)).not.toBe(first);
 });
 
+test('logs each renewal once, however its two files fall between two looks', async () => {
+  put(purchased());
+  using _certificates = await open({ reloadPeriodMs: 1 });
+  for (let renewal = 1; renewal <= 20; renewal += 1) {
+    const next = purchased();
+    replace('tls.crt', next.cert);
+    await new Promise((resolve) => setTimeout(resolve, renewal / 4));
+    replace('tls.key', next.key);
+    await eventually(() => expect(log.eventsAt('info')).toHaveLength(renewal));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(log.eventsAt('info')).toHaveLength(renewal);
+  }
+});
+
 test('keeps serving while a file is missing', async () => {
   put(purchased());
   using certificates = await open();

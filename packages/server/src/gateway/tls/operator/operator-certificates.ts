@@ -24,14 +24,18 @@ export async function openOperatorCertificates(options: OperatorCertificateOptio
   const reload = async (): Promise<void> => {
     const version = await versionOf(options);
     if (version === loadedVersion && lastFailure === undefined) return;
+    let loaded: LoadedPair;
     try {
-      pair = await loadPair(options);
+      loaded = await loadPair(options);
     } catch (error) {
       const reason = oneLine(error);
       if (reason !== lastFailure) log.warn({ err: error }, 'certificate_reload_failed');
       lastFailure = reason;
       return;
     }
+    // A file that was replaced while both were read may belong to the next pair: the next turn looks at both again.
+    if ((await versionOf(options)) !== version) return;
+    pair = loaded;
     if (version !== loadedVersion) log.info({ expires_at: expiryOf(pair) }, 'certificate_reloaded');
     loadedVersion = version;
     lastFailure = undefined;
