@@ -157,6 +157,7 @@ function hostSettings({ config, machines, user }: Plan): HostSettings {
     templates,
     tools,
     ...machineLimits(config),
+    ...(config.maxMachines !== undefined && { maxMachines: config.maxMachines }),
     refusedRanges: [...config.egressRefuse],
   };
 }
