@@ -1,5 +1,7 @@
 import { dirname } from 'node:path';
 import { createGuestConnector } from '../guest/connector.ts';
+import { serviceFolders } from '../machines/confinement/spec.ts';
+import { tlsCopies } from '../machines/confinement/tls-copy.ts';
 import { runFolderOf } from '../machines/protocol/run-folder.ts';
 import { HostVersionMismatch } from '../machines/remote/host-connection.ts';
 import { RemoteDriver } from '../machines/remote/remote-driver.ts';
@@ -15,7 +17,7 @@ import { StartError } from './start-error.ts';
 export async function runService(stopRequested: Promise<void>): Promise<number> {
   let service: Service;
   try {
-    const config = readConfig();
+    const config = serviceConfig();
     service = await startService(serviceOptions(config));
     const firstKey = shownKey(service.firstAccount?.generatedKey, config, process.stdout.isTTY);
     process.stdout.write(greeting({ ...service, firstKey }));
@@ -50,7 +52,7 @@ export function shownKey(
 export async function destroySandboxes(): Promise<number> {
   try {
     const nowhere = { host: '127.0.0.1', port: 0, previewHost: '127.0.0.1', previewPort: 0 };
-    const config: Config = { ...readConfig(), ...nowhere, apiTls: false, tlsFiles: undefined, pool: {} };
+    const config: Config = { ...serviceConfig(), ...nowhere, apiTls: false, tlsFiles: undefined, pool: {} };
     const service = await startService(serviceOptions(config));
     const running = await service.core.store.sandboxes.withStatus(['running']);
     const actor = { kind: 'operator', name: 'npm run destroy' } as const;
@@ -69,6 +71,13 @@ export async function destroySandboxes(): Promise<number> {
   } catch (error) {
     return reportFailedStart(error);
   }
+}
+
+/** The operator's settings, with the places of files as the service sees them: its part of the data folder, and copies of certificates. */
+function serviceConfig(): Config {
+  const config = readConfig();
+  const { serviceDir, tlsDir } = serviceFolders(config.dataDir);
+  return { ...config, dataDir: serviceDir, tlsFiles: config.tlsFiles && tlsCopies(tlsDir) };
 }
 
 /** The service uses the machines of the host process, whose sockets are beside its own part of the data folder. */

@@ -1,3 +1,4 @@
 /** The entry `@mayfly/server/supervisor`: running the host process and the service. */
 
-export { type PreparedMachines, supervise } from './supervise.ts';
+export type { PreparedMachines } from './processes.ts';
+export { supervise } from './supervise.ts';

@@ -105,6 +105,16 @@ export function hostConfinement(plan: HostPlan): ConfinementSpec {
 }
 
 /** The parts of a data folder that the service can reach. */
-export function serviceFolders(dataDir: string): { readonly serviceDir: string; readonly runDir: string } {
-  return { serviceDir: join(dataDir, serviceFolderName), runDir: join(dataDir, 'run') };
+export interface ServiceFolders {
+  /** Its own. */
+  readonly serviceDir: string;
+  /** The sockets of the host process and of agents. */
+  readonly runDir: string;
+  /** Copies of the operator's certificate and key. */
+  readonly tlsDir: string;
+}
+
+export function serviceFolders(dataDir: string): ServiceFolders {
+  const runDir = join(dataDir, 'run');
+  return { serviceDir: join(dataDir, serviceFolderName), runDir, tlsDir: join(runDir, 'tls') };
 }

@@ -35,7 +35,7 @@ export async function copyTlsFiles(
   await mkdir(folder, { recursive: true });
   await chown(folder, 0, gid);
   await chmod(folder, 0o750);
-  const paths = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+  const paths = tlsCopies(folder);
   let last: readonly [string, string] = ['', ''];
   const copy = async (): Promise<void> => {
     // The pair is read together, so that a renewal between the two is corrected by the next run.
@@ -54,6 +54,11 @@ export async function copyTlsFiles(
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Where the copies in a folder are. */
+export function tlsCopies(folder: string): TlsPaths {
+  return { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
 }
 
 async function readText(path: string): Promise<string> {
