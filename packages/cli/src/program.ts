@@ -5,6 +5,7 @@ import { addAudit } from './admin/audit.ts';
 import { addKeys } from './admin/keys.ts';
 import { addSandboxes } from './admin/sandboxes.ts';
 import { type CliIo, Failure } from './cli-io.ts';
+import { addInstallService } from './install-service.ts';
 import { printable } from './output.ts';
 
 /** Runs one command line and returns its exit code: 0 success, 1 failure, 2 invalid command line. */
@@ -34,6 +35,7 @@ function buildProgram(io: CliIo): Command {
       outputError: (text, write) => write(`${printable(text.trim().replaceAll('\n', ' '))}\n`),
     });
   addAdmin(program, io);
+  addInstallService(program);
   return program;
 }
 

@@ -4,6 +4,7 @@ import { supervise } from '@mayfly/server/supervisor';
 import { createAnnouncer, SetupError } from './announce.ts';
 import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
+import { installService } from './commands/install-service.ts';
 import { testOnKvm } from './commands/kvm-tests.ts';
 import { uninstall } from './commands/uninstall.ts';
 import { updateGuest } from './commands/update-guest.ts';
@@ -24,6 +25,8 @@ const commands: Readonly<Record<string, Command>> = {
   test: { run: runTests, startsMachines: true },
   bench: { run: (_, args) => runBench(args), startsMachines: true },
   destroy: { run: (prepared) => supervise(prepared, 'destroy'), startsMachines: false },
+  host: { run: startHost, startsMachines: true },
+  'install-service': { run: () => installService(), startsMachines: true },
   prepare: { run: printArtifacts, startsMachines: false },
 };
 
@@ -86,6 +89,12 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
 async function startService(prepared: Prepared): Promise<number> {
   using _entries = keepEntries(prepared);
   return await supervise(prepared);
+}
+
+/** The host process without a service, for systemd. */
+async function startHost(prepared: Prepared): Promise<number> {
+  using _entries = keepEntries(prepared);
+  return await supervise(prepared, 'host');
 }
 
 /** Prints where the artifacts are, as JSON for scripts. */

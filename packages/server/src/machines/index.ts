@@ -5,6 +5,7 @@ export { ProgramFailed, type RunProgramOptions, runProgram } from './host/run-pr
 export { checkHostSupport, type HostPaths } from './qemu/check-host.ts';
 export type { HostTools } from './qemu/driver.ts';
 export { detectEngine, type QemuEngine } from './qemu/engine.ts';
+export { hostCapabilities } from './qemu/host-capabilities.ts';
 export { takeDownUnusedHost } from './qemu/network/host/host-network.ts';
 export { hostStateDir } from './qemu/network/plan/address-plan.ts';
 export { BootStalled, maxBootAttempts } from './qemu/template/boot-watch.ts';
