@@ -47,7 +47,12 @@ func confine(arguments []string) error {
 	if err != nil {
 		return fmt.Errorf("read the confinement: %w", err)
 	}
-	syscall.Umask(0o077)
+	// The host sets the mode of everything it makes itself; machines' users have to pass through some of its folders.
+	if c.Kind == kindHost {
+		syscall.Umask(0o022)
+	} else {
+		syscall.Umask(0o077)
+	}
 	if err := joinCgroups(&spec{CgroupProcs: c.CgroupProcs}); err != nil {
 		return fmt.Errorf("join the cgroups: %w", err)
 	}

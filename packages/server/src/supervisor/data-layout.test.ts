@@ -28,7 +28,7 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
   };
 
   test('has a part of the service, which nobody else can enter', () => {
-    expect(splitDataFolder(dataDir, user)).toEqual({
+    expect(splitDataFolder(dataDir, user)).toMatchObject({
       serviceDir: join(dataDir, 'service'),
       runDir: join(dataDir, 'run'),
     });
@@ -40,6 +40,7 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
     mkdirSync(join(dataDir, 'preview-authority'));
     for (const name of [
       'lock',
+      'lock-journal',
       'id',
       'mayfly.db',
       'mayfly.db-wal',
@@ -52,7 +53,7 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
     mkdirSync(join(dataDir, 'service'));
     writeFileSync(join(dataDir, 'service/first-api-key'), 'key');
     splitDataFolder(dataDir, user);
-    expect(readdirSync(dataDir).toSorted()).toEqual(['lock', 'machines', 'service']);
+    expect(readdirSync(dataDir).toSorted()).toEqual(['lock', 'lock-journal', 'machines', 'run', 'service']);
     expect(readdirSync(join(dataDir, 'service')).toSorted()).toEqual([
       'first-api-key',
       'id',

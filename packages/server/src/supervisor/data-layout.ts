@@ -13,7 +13,7 @@ const hostNames = ['lock', 'machines', 'run', 'service'];
  */
 export function splitDataFolder(dataDir: string, user: UserIds): ReturnType<typeof serviceFolders> {
   const folders = serviceFolders(dataDir);
-  const { serviceDir } = folders;
+  const { serviceDir, runDir } = folders;
   if (!existsSync(serviceDir)) mkdirSync(serviceDir, { mode: 0o700 });
   for (const name of readdirSync(dataDir).filter(isServices)) {
     const target = join(serviceDir, name);
@@ -24,13 +24,18 @@ export function splitDataFolder(dataDir: string, user: UserIds): ReturnType<type
     }
     renameSync(join(dataDir, name), target);
   }
+  // The service sees it through a mount, so it must be there before the host process makes its sockets in it.
+  if (!existsSync(runDir)) mkdirSync(runDir, { mode: 0o710 });
+  lchownSync(runDir, 0, user.gid);
   chmodSync(serviceDir, 0o700);
   giveTo(serviceDir, user);
   return folders;
 }
 
 function isServices(name: string): boolean {
-  return isOwn(name) && !hostNames.some((own) => name === own || name.startsWith(`${own}.`));
+  return (
+    isOwn(name) && !hostNames.some((own) => name === own || name.startsWith(`${own}.`) || name.startsWith(`${own}-`))
+  );
 }
 
 /** Changes the owner of everything in a folder. The user's id differs after set-up made the user anew. Links are not followed. */

@@ -67,7 +67,8 @@ const oomScores = { service: -900, host: -999 } as const;
 export function serviceConfinement(plan: ServicePlan): ConfinementSpec {
   return {
     kind: 'service',
-    ...plan.user,
+    uid: plan.user.uid,
+    gid: plan.user.gid,
     binds: outerFirst(serviceBinds(plan)),
     tmpBytes,
     listen: plan.listen ?? [],
