@@ -32,8 +32,20 @@ beforeEach(async () => {
 afterEach(async () => {
   if (running && isAlive(running.supervisorPid)) process.kill(running.supervisorPid, 'SIGKILL');
   running?.npm.kill('SIGKILL');
+  for (const pid of started.splice(0).flatMap((npm) => [npm.pid ?? 0, ...descendantsOf(npm.pid ?? 0)])) kill(pid);
   await data.remove();
 });
+
+/** Every npm that was started, also if the service never became ready. */
+const started: ChildProcess[] = [];
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
 
 /** Runs `npm start` and waits until the service is ready. */
 async function npmStart(inTerminal = false): Promise<NpmStart> {
@@ -53,6 +65,7 @@ async function npmStart(inTerminal = false): Promise<NpmStart> {
       MAYFLY_BOOTSTRAP_API_KEY: key,
     },
   });
+  started.push(npm);
   let text = '';
   for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (part) => (text += part));
   const url = () => /^ {2}API +(\S+)\/v1\r?$/m.exec(text)?.[1];

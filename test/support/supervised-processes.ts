@@ -1,12 +1,18 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { signalProcess } from './machine-processes.ts';
 
-/** The children of a process. */
+/** The children of a process; none if it is gone. */
 export function childrenOf(pid: number): number[] {
-  const listed = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
-  return listed.split('\n').filter(Boolean).map(Number);
+  try {
+    const lists = readdirSync(`/proc/${pid}/task`).map((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'),
+    );
+    return lists.join(' ').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 /** The command line of a process; empty if it is gone. */
