@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { afterAll } from 'vitest';
 import type { Target } from './api-requests.ts';
+import { machineProcesses } from './machine-processes.ts';
 import { type PreparedHost, preparedHost } from './prepared-host.ts';
-import { type ServiceData, testApiKey } from './service-settings.ts';
+import { newServiceData, type ServiceData, testApiKey } from './service-settings.ts';
 
 /** A service that runs in its own process. */
 export interface ServiceProcess extends Target {
@@ -70,4 +72,29 @@ async function firstLine(child: ChildProcess & { readonly stdout: Readable }): P
     waiting.abort();
     await Promise.allSettled([line, exited]);
   }
+}
+
+/** The data folders and services of a suite. All of them are gone when it has ended, also if it failed half-way. */
+export function useServiceProcesses() {
+  const allData: ServiceData[] = [];
+  const services: ServiceProcess[] = [];
+  afterAll(async () => {
+    for (const service of services) await service.destroy();
+    for (const data of allData) {
+      if ((await machineProcesses(data.dataDir)).length > 0) await (await startServiceProcess(data)).destroy();
+      await data.remove();
+    }
+  });
+  return {
+    newData: async (): Promise<ServiceData> => {
+      const data = await newServiceData();
+      allData.push(data);
+      return data;
+    },
+    start: async (...args: Parameters<typeof startServiceProcess>): Promise<ServiceProcess> => {
+      const service = await startServiceProcess(...args);
+      services.push(service);
+      return service;
+    },
+  };
 }

@@ -1,4 +1,5 @@
 import type { Log } from '../core/ports/runtime.ts';
+import { destroyAllSandboxes } from '../core/sandboxes/end.ts';
 import { createGuestConnector } from '../guest/connector.ts';
 import { QemuDriver, type QemuDriverOptions } from '../machines/qemu/driver.ts';
 import { NewerMachineRecord } from '../machines/qemu/machine-folder.ts';
@@ -41,7 +42,7 @@ export async function runService(machines: PreparedMachines): Promise<number> {
     protectFromOutOfMemory(options.log);
     service = await startService(options);
     watchGuestAge(machines.guestBuiltAtMs, options.log);
-    firstKey = shownKey(service.firstAccount?.generatedKey, config, process.stdout.isTTY);
+    firstKey = await shownKeyOf(service, config);
   } catch (error) {
     return reportFailedStart(error);
   }
@@ -58,6 +59,16 @@ export async function runService(machines: PreparedMachines): Promise<number> {
     'Stopped. Running sandboxes stay alive: npm start adopts them, npm run destroy destroys them.\n',
   );
   return 0;
+}
+
+/** Where the operator finds the first key. Stops the service if nobody could ever find it. */
+async function shownKeyOf(service: Service, config: Config): Promise<ShownKey | undefined> {
+  try {
+    return shownKey(service.firstAccount?.generatedKey, config, process.stdout.isTTY);
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
 }
 
 const dayMs = 86_400_000;
@@ -99,8 +110,9 @@ export async function destroySandboxes(machines: PreparedMachines): Promise<numb
       details: null,
       requestId: null,
     };
-    service.core.audit.note(event, { status: 200, errorType: null });
-    await service.stop('destroy');
+    const failed = () => ({ status: 500, errorType: 'internal_error' });
+    await service.core.audit.recordCommand(event, failed, () => destroyAllSandboxes(service.core));
+    await service.stop();
     process.stdout.write(`Destroyed ${running.length} running ${running.length === 1 ? 'sandbox' : 'sandboxes'}.\n`);
     return 0;
   } catch (error) {

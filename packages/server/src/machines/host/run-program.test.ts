@@ -44,13 +44,18 @@ it('kills a program that is too slow, with everything it started', async () => {
   }
 });
 
-it('does not wait for what a program left behind when its time is over, and signals no process id that may be reused', async () => {
+it.each([
+  ['has ended', ''],
+  ['is still running', 'wait'],
+])('does not wait for a process in another group when its time is over and the program %s', async (_, then) => {
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-run-'));
+  const pidPath = join(folder, 'pid');
   try {
-    const pidPath = join(folder, 'pid');
-    await expect(sh(`setsid sleep 1000 & echo $! >${pidPath}`, { deadlineMs: 1_000 })).resolves.toBe('');
-    process.kill(Number(await readFile(pidPath, 'utf8')), 'SIGKILL');
+    await sh(`setsid sleep 1000 & echo $! >${pidPath}; ${then}`, { deadlineMs: 3_000 }).catch(
+      (error: unknown) => error,
+    );
   } finally {
+    process.kill(Number(await readFile(pidPath, 'utf8')), 'SIGKILL');
     await rm(folder, { recursive: true });
   }
 });
