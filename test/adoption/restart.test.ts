@@ -1,37 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createSandbox, exec } from '../support/api-requests.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
 import { machineProcesses } from '../support/machine-processes.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { newServiceData, type ServiceData } from '../support/service-settings.ts';
+import { useServiceProcesses } from '../support/service-process.ts';
 
 const count = 20;
-const allData: ServiceData[] = [];
-const services: ServiceProcess[] = [];
-/** Cleans up services and machines even if the test failed half-way. */
-afterAll(async () => {
-  for (const service of services) await service.destroy();
-  for (const data of allData) {
-    if ((await machineProcesses(data.dataDir)).length > 0) await (await startServiceProcess(data)).destroy();
-    await data.remove();
-  }
-});
-
-async function newData(): Promise<ServiceData> {
-  const data = await newServiceData();
-  allData.push(data);
-  return data;
-}
-
-/** Starts a service in its own process, which is stopped after the tests in any case. */
-async function start(data: ServiceData): Promise<ServiceProcess> {
-  const service = await startServiceProcess(data);
-  services.push(service);
-  return service;
-}
+const { newData, start } = useServiceProcesses();
 
 /** Unmounts /run/netns unless it is in use, as on a host where no network namespace was ever created. */
 function unmountNetns(): void {

@@ -7,17 +7,11 @@ import type { Template } from '#server/machines/qemu/template/template.ts';
 import { templateFiles } from '#server/machines/qemu/template/template.ts';
 import { createSandbox, output } from '../support/api-requests.ts';
 import { type PreparedHost, preparedHost } from '../support/prepared-host.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { newServiceData } from '../support/service-settings.ts';
+import { useServiceProcesses } from '../support/service-process.ts';
 
-let service: ServiceProcess | undefined;
-const data = await newServiceData();
+const { newData, start } = useServiceProcesses();
 const cacheDir = await mkdtemp(join(tmpdir(), 'mayfly-old-guest-'));
-afterAll(async () => {
-  await service?.destroy();
-  await data.remove();
-  await rm(cacheDir, { recursive: true, force: true });
-});
+afterAll(() => rm(cacheDir, { recursive: true, force: true }));
 
 /** A host with its own copy of the guest's small template and disk: the guest before an update. */
 async function hostBeforeUpdate(): Promise<PreparedHost> {
@@ -34,12 +28,13 @@ async function hostBeforeUpdate(): Promise<PreparedHost> {
 }
 
 it('a running sandbox keeps its guest when the guest is updated, even after the old one was removed from the cache', async () => {
-  service = await startServiceProcess(data, {}, await hostBeforeUpdate());
-  const sandbox = await createSandbox(service);
-  await service.kill();
+  const data = await newData();
+  const before = await start(data, {}, await hostBeforeUpdate());
+  const sandbox = await createSandbox(before);
+  await before.kill();
   await rm(cacheDir, { recursive: true });
 
-  service = await startServiceProcess(data);
+  const service = await start(data);
   // Nothing has read these files yet, so they come from the removed disk.
   const read = 'find /usr/share/doc -type f | sort | head -200 | xargs cat | wc -c; node -p 6*7';
   const [bytes, answer] = (await output(service, sandbox.id, read)).split('\n');

@@ -1,27 +1,16 @@
 import { rename, rm } from 'node:fs/promises';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createSandbox, exec } from '../support/api-requests.ts';
 import { hostState, leasedUids, leftSince } from '../support/host-state.ts';
 import { killMachine, machinePids, machineProcesses } from '../support/machine-processes.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { newServiceData, type ServiceData } from '../support/service-settings.ts';
+import { type ServiceProcess, useServiceProcesses } from '../support/service-process.ts';
+import type { ServiceData } from '../support/service-settings.ts';
 
-const allData: ServiceData[] = [];
-const services: ServiceProcess[] = [];
-afterAll(async () => {
-  for (const service of services) await service.destroy();
-  for (const data of allData) {
-    if ((await machineProcesses(data.dataDir)).length > 0) await (await startServiceProcess(data)).destroy();
-    await data.remove();
-  }
-});
+const processes = useServiceProcesses();
 
-async function start(data?: ServiceData): Promise<{ service: ServiceProcess; data: ServiceData }> {
-  const used = data ?? (await newServiceData());
-  if (!data) allData.push(used);
-  const service = await startServiceProcess(used);
-  services.push(service);
-  return { service, data: used };
+async function start(): Promise<{ service: ServiceProcess; data: ServiceData }> {
+  const data = await processes.newData();
+  return { service: await processes.start(data), data };
 }
 
 it('what the service of a deleted data folder left is removed by the next start of any service, and nothing of the others', async () => {
@@ -35,6 +24,8 @@ it('what the service of a deleted data folder left is removed by the next start 
   await rm(gone.data.dataDir, { recursive: true });
   const elsewhere = `${moved.data.dataDir}-moved`;
   await rename(moved.data.dataDir, elsewhere);
+  // If a check fails before it is moved back below.
+  onTestFinished(() => rename(elsewhere, moved.data.dataDir).catch(() => {}));
   expect([...(await machinePids(gone.data.dataDir)).keys()]).toHaveLength(1);
   expect(leasedUids(gone.data.dataDir).length).toBeGreaterThan(1);
 
@@ -50,7 +41,7 @@ it('what the service of a deleted data folder left is removed by the next start 
   expect((await exec(service, innocent.id, 'true')).exit_code).toBe(0);
 
   await rename(elsewhere, moved.data.dataDir);
-  const { service: back } = await start(moved.data);
+  const back = await processes.start(moved.data);
   expect((await exec(back, kept.id, 'cat /workspace/mark')).stdout).toBe('kept\n');
   await Promise.all([service.destroy(), back.destroy()]);
   expect(await leftSince(before)).toEqual([]);

@@ -49,7 +49,7 @@ it('the first snippet starts the service', async () => {
   expect(printed).toContain('Mayfly is ready');
 });
 
-it('the first API key is in a file for root, because the output is no terminal', async () => {
+it('the first API key is in a file for root, because the output is not a terminal', async () => {
   const file = join(data.dataDir, 'service', 'first-api-key');
   expect(printed).toContain(`  API key  in ${file} `);
   expect(printed).not.toContain('mf_');

@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { afterAll } from 'vitest';
 import { withDeadline } from '#server/core/scheduling/deadline.ts';
 import type { Target } from './api-requests.ts';
+import { machineProcesses } from './machine-processes.ts';
 import { type PreparedHost, preparedHost } from './prepared-host.ts';
-import { type ServiceData, testApiKey } from './service-settings.ts';
+import { newServiceData, type ServiceData, testApiKey } from './service-settings.ts';
 import { crash, type Supervised, supervisedBy } from './supervised-processes.ts';
 
 /** A service that runs as npm start runs it: a supervisor, a host process and the confined service. */
@@ -75,4 +77,29 @@ async function untilGreeted(child: ChildProcess & { readonly stdout: Readable })
     if (found !== undefined) url.resolve(found);
   });
   return await withDeadline('the start of the service', 600_000, url.promise);
+}
+
+/** The data folders and services of a suite. All of them are gone when it has ended, also if it failed half-way. */
+export function useServiceProcesses() {
+  const allData: ServiceData[] = [];
+  const services: ServiceProcess[] = [];
+  afterAll(async () => {
+    for (const service of services) await service.destroy();
+    for (const data of allData) {
+      if ((await machineProcesses(data.dataDir)).length > 0) await (await startServiceProcess(data)).destroy();
+      await data.remove();
+    }
+  });
+  return {
+    newData: async (): Promise<ServiceData> => {
+      const data = await newServiceData();
+      allData.push(data);
+      return data;
+    },
+    start: async (...args: Parameters<typeof startServiceProcess>): Promise<ServiceProcess> => {
+      const service = await startServiceProcess(...args);
+      services.push(service);
+      return service;
+    },
+  };
 }

@@ -14,10 +14,15 @@ export async function mountSmallFileSystem(sizeMib: number): Promise<SmallFileSy
   const image = join(folder, 'image');
   const path = join(folder, 'data');
   const run = (program: string, ...args: string[]) => runProgram(program, args, { deadlineMs: 60_000 });
-  await run('truncate', '-s', `${sizeMib}M`, image);
-  await run('mke2fs', '-q', '-t', 'ext4', '-m', '0', image);
-  await run('mkdir', '-m', '0755', path);
-  await run('mount', '-o', 'loop', image, path);
+  try {
+    await run('truncate', '-s', `${sizeMib}M`, image);
+    await run('mke2fs', '-q', '-t', 'ext4', '-m', '0', image);
+    await run('mkdir', '-m', '0755', path);
+    await run('mount', '-o', 'loop', image, path);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
   return {
     path,
     [Symbol.asyncDispose]: async () => {

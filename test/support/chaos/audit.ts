@@ -59,8 +59,8 @@ function chargeProblems(sandbox: SandboxRow, ledger: readonly LedgerRow[]): stri
 }
 
 const reasons: Readonly<Record<string, RegExp>> = {
-  failed: /^(machine_died|provisioning_failed): ./,
-  deleted: /^(deleted|deleted_by_operator|expired|service_stopped|(machine_died|provisioning_failed): .+)$/,
+  failed: /^(machine_died|provisioning_failed|evicted): ./,
+  deleted: /^(deleted|deleted_by_operator|expired|service_stopped|(machine_died|provisioning_failed|evicted): .+)$/,
 };
 
 /** Checks the records of all sandboxes: ended ones have a reason, no key created two, and everything acknowledged still holds. */

@@ -75,7 +75,7 @@ function requests(limits: Limits): Chapter {
     title: 'Requests and responses',
     blocks: [
       {
-        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, and `null` for an optional field means that it is absent. Unknown fields are ignored, except those reserved for features that this version does not have, which are refused with 400: `network`, `snapshot_id`, `template`, `metadata`, `env` and `idle_pause_minutes` of a create, `stream` and `background` of a command, and the parameters `metadata[…]` and `depth` of lists. Lengths count Unicode code points. New fields may be added to responses.',
+        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, and `null` for an optional field means that it is absent. Unknown fields are ignored, except those reserved for features that this version does not have, which are refused with 400: `network`, `snapshot_id`, `template`, `metadata`, `env` and `idle_pause_minutes` of a create, `stream` and `background` of a command, and the parameters `metadata[…]` of the list of sandboxes and `depth` of a file read. Lengths count Unicode code points. New fields may be added to responses.',
       },
       {
         text: 'Every response carries an `X-Request-Id` header: the one you sent if it has 1 to 128 visible ASCII characters, otherwise a generated one. Include it when you report a problem.',

@@ -38,8 +38,9 @@ function addAccountRoutes(serve: Serve, core: Core): void {
   });
   serve(contract.suspendAccount, async ({ params: { email }, body: { destroy }, actor }) => {
     const suspended = await suspendAccount(core, email);
-    const destroyed = destroy ? await destroySandboxesOf(core, email) : [];
-    noteDestroyed(core, actor, destroyed);
+    const destroyed = destroy
+      ? await destroySandboxesOf(core, email, (owned) => noteDestroyed(core, actor, owned))
+      : [];
     return { ...accountView(suspended), destroyed: destroyed.map(sandboxView) };
   });
   serve(contract.resumeAccount, async ({ params }) => accountView(await setSuspended(core, params.email, false)));
@@ -70,19 +71,15 @@ function addSandboxRoutes(serve: Serve, core: Core): void {
   );
   serve(contract.destroySandbox, async ({ params }) => sandboxView(await destroySandbox(core, params.sandbox)));
   serve(contract.destroySandboxesOfAccount, async ({ params, actor }) => {
-    const destroyed = await destroySandboxesOf(core, params.email);
-    noteDestroyed(core, actor, destroyed);
-    return sandboxListView(destroyed);
+    return sandboxListView(await destroySandboxesOf(core, params.email, (owned) => noteDestroyed(core, actor, owned)));
   });
 }
 
 /** Adds an event per sandbox to that of the command, so that the trail of each sandbox shows its end. */
-function noteDestroyed({ audit }: Core, actor: AuditActor, destroyed: readonly OwnedSandbox[]): void {
-  for (const { sandbox } of destroyed) {
-    const { id: target, accountId } = sandbox;
-    const event = { actor, accountId, action: contract.destroySandbox.name, target, details: null, requestId: null };
-    audit.note(event, { status: 200, errorType: null });
-  }
+function noteDestroyed({ audit }: Core, actor: AuditActor, { sandbox }: OwnedSandbox): void {
+  const { id: target, accountId } = sandbox;
+  const event = { actor, accountId, action: contract.destroySandbox.name, target, details: null, requestId: null };
+  audit.note(event, { status: 200, errorType: null });
 }
 
 function limitChangesOf(body: contract.SetLimitsBody): LimitChanges {

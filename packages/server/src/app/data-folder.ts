@@ -84,7 +84,7 @@ function closeToOthers(path: string): void {
   const foreign = readdirSync(path).filter((name) => name !== 'lost+found' && !isOwn(name));
   if (foreign.length > 0) {
     throw new StartError(
-      `The data folder ${path} is open to other users and holds files that are not Mayfly's (${foreign.slice(0, 3).join(', ')}). Set MAYFLY_DATA_DIR to a folder of its own, or close this one: chmod 700 ${path}`,
+      `The data folder ${path} is open to other users and holds files that are not Mayfly's (${foreign.slice(0, 3).join(', ')}). Set MAYFLY_DATA_DIR to a folder that only Mayfly uses.`,
     );
   }
   chmodSync(path, 0o700);

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { destroyAllSandboxes } from '../core/sandboxes/end.ts';
 import { createGuestConnector } from '../guest/connector.ts';
 import { serviceFolders } from '../machines/confinement/spec.ts';
 import { tlsCopies } from '../machines/confinement/tls-copy.ts';
@@ -19,7 +20,7 @@ export async function runService(stopRequested: Promise<void>): Promise<number> 
   try {
     const config = serviceConfig();
     service = await startService(serviceOptions(config));
-    const firstKey = shownKey(service.firstAccount?.generatedKey, config, process.stdout.isTTY);
+    const firstKey = await shownKeyOf(service, config);
     process.stdout.write(greeting({ ...service, firstKey }));
   } catch (error) {
     return reportFailedStart(error);
@@ -36,6 +37,16 @@ export async function runService(stopRequested: Promise<void>): Promise<number> 
     'Stopped. Running sandboxes stay alive: npm start adopts them, npm run destroy destroys them.\n',
   );
   return 0;
+}
+
+/** Where the operator finds the first key. Stops the service if nobody could ever find it. */
+async function shownKeyOf(service: Service, config: Config): Promise<ShownKey | undefined> {
+  try {
+    return shownKey(service.firstAccount?.generatedKey, config, process.stdout.isTTY);
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
 }
 
 /** Where the operator finds the first key. Output that is no terminal is often a journal or a log that others read. */
@@ -64,8 +75,9 @@ export async function destroySandboxes(): Promise<number> {
       details: null,
       requestId: null,
     };
-    service.core.audit.note(event, { status: 200, errorType: null });
-    await service.stop('destroy');
+    const failed = () => ({ status: 500, errorType: 'internal_error' });
+    await service.core.audit.recordCommand(event, failed, () => destroyAllSandboxes(service.core));
+    await service.stop();
     process.stdout.write(`Destroyed ${running.length} running ${running.length === 1 ? 'sandbox' : 'sandboxes'}.\n`);
     return 0;
   } catch (error) {

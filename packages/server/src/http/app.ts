@@ -49,7 +49,7 @@ export function buildHttp(deps: HttpDeps): HttpApp {
     // An id of any length is looked up and not found, instead of being refused by the router.
     routerOptions: { maxParamLength: maxHeaderBytes },
     frameworkErrors: (error, request, reply) => {
-      prepareRequest(request, sourceOf);
+      prepareRequest(request, reply, { sourceOf, bodyPace: deps.bodyPace });
       void answerRefusedUrl(core, admit, error, request, reply);
     },
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket),

@@ -53,7 +53,9 @@ export async function answerRefusedUrl(
   }
   if (request.counted !== undefined) reply.headers(windowHeaders(request.counted.current()));
   sendError(core, shown, request, reply);
-  logRefusal(core, { request_id: request.id, account_id: request.account?.id }, apiErrorOf(shown));
+  const { key_id } = request.logged;
+  const ids = { request_id: request.id, account_id: request.account?.id, key_id, source: request.source };
+  logRefusal(core, ids, apiErrorOf(shown));
 }
 
 /** Writes the log line of a request that no hook sees, so that the id in its response can be found. */
@@ -109,7 +111,9 @@ export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
 ): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // A failed TLS handshake is no request, and nothing can be written to it.
+  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '');
+  if (isHandshake || error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
@@ -120,7 +124,7 @@ export function answerClientError(
     : new ApiError('request_error', message, { status });
   core.metrics.errorAnswered(shown.type);
   const requestId = newRequestId();
-  logRefusal(core, { request_id: requestId }, shown);
+  logRefusal(core, { request_id: requestId, source: socket.remoteAddress }, shown);
   const window = counted.current();
   const body = JSON.stringify(bodyOf(shown, requestId));
   const headers = {
@@ -134,6 +138,6 @@ export function answerClientError(
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${shown.status} ${STATUS_CODES[shown.status]}\r\n${head.join('')}\r\n${body}`);
-  // Destroying it at once could lose the response; waiting for the client to close it could take for ever.
+  // Destroying it at once could lose the response; waiting for the client to close it could take forever.
   setTimeout(() => socket.destroy(), closeDelayMs).unref();
 }

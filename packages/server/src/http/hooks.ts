@@ -10,16 +10,15 @@ import type { HttpApp, HttpDeps } from './http-app.ts';
 
 /** Adds what applies to every request. One hook per lifecycle event, because each hook costs time on every request. */
 export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): void {
-  const { core, log, readiness, bodyPace = defaultBodyPace } = deps;
+  const { core, log, readiness, bodyPace } = deps;
   app.decorateRequest('source', '');
   app.decorateRequest('account');
   app.decorateRequest('logged');
   app.decorateRequest('counted');
 
   app.addHook('onRequest', (request, reply, done) => {
-    prepareRequest(request, sourceOf);
+    prepareRequest(request, reply, { sourceOf, bodyPace });
     dropContentType(request.raw);
-    watchBody(app.server, request, reply, bodyPace);
     done();
   });
 
@@ -28,7 +27,7 @@ export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): 
     reply.header('x-request-id', request.id);
     if (request.counted !== undefined) reply.headers(windowHeaders(request.counted.current()));
     keepConnectionAfterRefusal(reply);
-    if (readiness() === 'stopping') reply.header('connection', 'close');
+    if (readiness() === 'stopping' || reply.statusCode === 408) reply.header('connection', 'close');
     done(null, payload);
   });
 
@@ -43,7 +42,7 @@ export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): 
 
 /**
  * Records a call that may have changed something. Calls that access control refused are in the request log only: recording them would let
- * strangers fill the database.
+ * unauthenticated callers fill the database.
  */
 function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: FastifyReply): void {
   const { account } = request;
@@ -67,9 +66,17 @@ function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: Fasti
 type SourceReader = (request: Pick<FastifyRequest, 'socket' | 'headers'>) => string;
 
 /** Sets the fields of a request that everything else relies on. */
-export function prepareRequest(request: FastifyRequest, sourceOf: SourceReader): void {
+export function prepareRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    sourceOf,
+    bodyPace = defaultBodyPace,
+  }: { readonly sourceOf: SourceReader; readonly bodyPace?: HttpDeps['bodyPace'] },
+): void {
   request.logged = {};
   request.source = sourceOf(request);
+  watchBody(request, reply, bodyPace);
 }
 
 /** Reads the source address of requests. Fastify's own `request.ip` may be any text that a client wrote. */

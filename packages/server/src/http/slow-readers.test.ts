@@ -7,7 +7,7 @@ import { NoRoom } from '../core/ports/guest-agent.ts';
 import { observe, type Progress, type ReadingLimits } from './slow-readers.ts';
 
 const mib = 1024 ** 2;
-const limits: ReadingLimits = { stallMs: 60_000, slowestBytesPerSecond: 1_024, averageMs: 300_000 };
+const limits: ReadingLimits = { stallMs: 60_000, minBytesPerSecond: 1_024, averageMs: 300_000 };
 
 /** What becomes of a connection that accepts these bytes in these seconds. */
 function observed(...steps: readonly (readonly [seconds: number, acceptedBytes: number])[]): 'kept' | 'cut' {

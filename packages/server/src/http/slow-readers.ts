@@ -5,14 +5,14 @@ import type { Socket } from 'node:net';
 export interface ReadingLimits {
   /** A connection that accepts no byte for this long is cut. The default is that of nginx (send_timeout). */
   readonly stallMs: number;
-  /** A connection that accepts less than this over a whole `averageMs` is cut, so that a byte now and then does not keep it. */
-  readonly slowestBytesPerSecond: number;
+  /** A connection that accepts less than this over a whole `averageMs` is cut. Progress shows only when a whole piece was accepted, so it must be a few times a piece per `stallMs`. */
+  readonly minBytesPerSecond: number;
   readonly averageMs: number;
 }
 
 export const defaultReadingLimits: ReadingLimits = {
   stallMs: 60_000,
-  slowestBytesPerSecond: 1_024,
+  minBytesPerSecond: 4_096,
   averageMs: 300_000,
 };
 
@@ -39,12 +39,12 @@ export function observe(limits: ReadingLimits, before: Progress | undefined, now
   const periodMs = now.atMs - since.atMs;
   if (periodMs < limits.averageMs) return { moved: now, since };
   const bytesPerSecond = ((now.acceptedBytes - since.acceptedBytes) * 1_000) / periodMs;
-  return bytesPerSecond < limits.slowestBytesPerSecond ? 'cut' : { moved: now, since: now };
+  return bytesPerSecond < limits.minBytesPerSecond ? 'cut' : { moved: now, since: now };
 }
 
 /**
- * Cuts connections whose clients do not read their responses. Looks at all connections now and then instead of keeping a timer for each
- * response, which would cost time on every request. Responses are sent in small pieces, so that progress shows.
+ * Cuts connections whose clients do not read their responses. Checks all connections periodically instead of keeping a timer for each
+ * response, which would cost time on every request. Responses are sent in small pieces, so that progress is visible.
  */
 export function cutSlowReaders(
   server: Server,

@@ -32,7 +32,7 @@ export async function testOnKvm(args: readonly string[], signal: AbortSignal): P
 
 function verdict(code: number, elapsed: string): string {
   if (code === 0) return `✓ KVM tests passed … ${elapsed}`;
-  if (code === inconclusiveExitCode) return `? KVM tests without a result … ${elapsed}, exit code ${code}`;
+  if (code === inconclusiveExitCode) return `? KVM tests were inconclusive … ${elapsed}, exit code ${code}`;
   return `✗ KVM tests FAILED … ${elapsed}, exit code ${code}`;
 }
 

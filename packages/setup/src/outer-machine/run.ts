@@ -10,7 +10,7 @@ import { tryLock } from '../cache/lock.ts';
 import { projectRoot } from '../environment.ts';
 import type { PreparedParts } from '../prepare.ts';
 import { ensureOuterImage, type OuterImage } from './image.ts';
-import { type OuterResult, readConsoleTail, runOuterMachine } from './machine.ts';
+import { readConsoleTail, runOuterMachine } from './machine.ts';
 import { mountPoint, writeRunDisk } from './run-disk.ts';
 
 /** What runs in an outer machine. */
@@ -20,7 +20,7 @@ export interface OuterCommand {
   readonly limitMs: number;
 }
 
-/** The exit code when the emulation crashed or was too slow: EX_TEMPFAIL of sysexits.h. */
+/** The exit code when Node.js crashed under emulation: EX_TEMPFAIL of sysexits.h. */
 export const inconclusiveExitCode = 75;
 
 /** Runs a command of this checkout in an outer machine and returns its exit code, or the one for an inconclusive run. */
@@ -41,9 +41,9 @@ export async function runInOuterMachine(
       runOnce({ binary, preloadPath, image, folder, parts, command }),
     );
     if (result.kind === 'ended') return result.code;
-    announcer.line(`${result.reason} That says nothing about the suites.`);
-    if (result.kind === 'out of time' || attempt === maxAttempts) return inconclusiveExitCode;
-    announcer.line('They are run once more.');
+    announcer.line(`${result.reason} This is not a test failure.`);
+    if (attempt === maxAttempts) return inconclusiveExitCode;
+    announcer.line('The suites are run once more.');
   }
 }
 
@@ -52,8 +52,8 @@ const maxAttempts = 2;
 /** What an outer machine says about its command. */
 type OuterVerdict =
   | { readonly kind: 'ended'; readonly code: number }
-  /** The emulation, not the command, is to blame. */
-  | { readonly kind: 'crashed' | 'out of time'; readonly reason: string };
+  /** Node.js crashed, for which the emulation is to blame. */
+  | { readonly kind: 'crashed'; readonly reason: string };
 
 interface OuterRun extends Pick<QemuEngine, 'binary' | 'preloadPath'> {
   readonly image: OuterImage;
@@ -88,8 +88,13 @@ async function runOnce({ binary, preloadPath, image, folder, parts, command }: O
   const { limitMs: deadlineMs } = command;
   const machine = { binary, preloadPath, deadlineMs, signal: context.signal, onLine: progress.onLine };
   const result = await runOuterMachine(plan, machine);
-  if (result.kind !== 'exited') announcer.line(`Its last kernel messages:\n${await readConsoleTail(consolePath)}`);
-  return judgeResult(result, progress.crashLine());
+  if (result.kind === 'exited') return judgeExit(result.code, progress.crashLine());
+  const reason =
+    result.kind === 'out of time'
+      ? 'The outer machine did not finish in time. Allow more with --minutes.'
+      : `The outer machine ended without a result. ${result.reason}`;
+  announcer.line(`${reason}\nLast kernel messages of the outer machine:\n${await readConsoleTail(consolePath)}`);
+  return { kind: 'ended', code: 1 };
 }
 
 const mib = 2 ** 20;
@@ -156,22 +161,16 @@ export function isCrashLine(line: string): boolean {
   return /^\s*# (Fatal error in |Check failed: )/.test(line);
 }
 
+/** The signals by which a process ends when it crashes: SIGILL, SIGTRAP, SIGABRT, SIGBUS and SIGSEGV. */
+const crashSignals = [4, 5, 6, 7, 11];
+
 /** Failed tests make the command exit with a small code. Under emulation, Node.js itself crashes now and then, in the test runner or in a service. */
-export function judgeResult(result: OuterResult, crashLine: string | undefined): OuterVerdict {
-  if (result.kind === 'out of time') {
-    return { kind: 'out of time', reason: 'The outer machine did not finish in time. Allow more with --minutes.' };
+export function judgeExit(code: number, crashLine: string | undefined): OuterVerdict {
+  if (crashSignals.includes(code - 128)) {
+    return { kind: 'crashed', reason: `The command in the outer machine was killed by signal ${code - 128}.` };
   }
-  if (result.kind === 'machine failed') {
-    return { kind: 'crashed', reason: `The outer machine ended without a result: ${result.reason}.` };
-  }
-  if (result.code > 128) {
-    return {
-      kind: 'crashed',
-      reason: `The command in the outer machine was killed by signal ${result.code - 128}.`,
-    };
-  }
-  if (result.code !== 0 && crashLine !== undefined) {
+  if (code !== 0 && crashLine !== undefined) {
     return { kind: 'crashed', reason: `Node.js crashed in the outer machine (${crashLine}).` };
   }
-  return { kind: 'ended', code: result.code };
+  return { kind: 'ended', code };
 }

@@ -13,6 +13,8 @@ export class HeldResult implements Disposable {
   readonly #budget: SharedBudget;
   readonly #account: string;
   #bytes = 0;
+  /** A call that was given up may still reserve when its answer arrives. */
+  #isDisposed = false;
 
   constructor(budget: SharedBudget, account: string) {
     this.#budget = budget;
@@ -21,6 +23,7 @@ export class HeldResult implements Disposable {
 
   /** Reserves room for a result of up to this size, or for more of it than before; false if there is none now. */
   readonly tryReserve = (bytes: number): boolean => {
+    if (this.#isDisposed) return false;
     const amount = Math.min(bytes, this.#budget.perAccount);
     if (amount <= this.#bytes) return true;
     if (!this.#budget.tryTake(this.#account, amount - this.#bytes)) return false;
@@ -33,7 +36,8 @@ export class HeldResult implements Disposable {
     this.shrinkTo(0);
     const amount = Math.min(bytes, this.#budget.perAccount);
     await this.#budget.take(this.#account, amount, deadlineMs);
-    this.#bytes = amount;
+    if (this.#isDisposed) this.#budget.give(this.#account, amount);
+    else this.#bytes = amount;
   }
 
   /** Gives back what was reserved beyond the actual size of the result. */
@@ -45,6 +49,7 @@ export class HeldResult implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
     this.shrinkTo(0);
   }
 

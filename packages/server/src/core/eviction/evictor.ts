@@ -3,7 +3,7 @@ import { advance } from '../lifecycle/advance.ts';
 import { HostUnavailable } from '../ports/machine-driver.ts';
 import type { HostStats } from '../ports/runtime.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { teardown } from '../sandboxes/end.ts';
+import { teardownByDeadline } from '../sandboxes/end.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
 import { type Candidate, chooseVictim, type Shortage, shortagesOf, type Victim } from './choose-victim.ts';
 
@@ -92,7 +92,8 @@ export class Evictor {
     const sandbox = running.find(({ id }) => id === victim?.sandboxId);
     if (victim === undefined || sandbox === undefined) return false;
     await this.#evict(sandbox, victim, shortage);
-    return true;
+    // A teardown that is stuck gives nothing back yet: the next check measures again before another sandbox ends.
+    return this.#core.machines.find(sandbox.id) === undefined;
   }
 
   async #candidates(running: readonly SandboxRecord[]): Promise<Candidate[]> {
@@ -116,6 +117,7 @@ export class Evictor {
     metrics.sandboxEvicted(shortage);
     const eviction = { sandbox, reason };
     if (await this.#record(eviction)) return;
+    log.error({ sandbox_id: sandbox.id, account_id: sandbox.accountId }, 'eviction_not_recorded');
     // The database cannot write, perhaps because the disk is full: first the machine has to go.
     this.#unrecorded.set(sandbox.id, eviction);
     await withDeadline('the end of the machine', deadlines.teardownMs, machines.destroy(sandbox.id)).catch(() => {});
@@ -124,14 +126,14 @@ export class Evictor {
 
   /** Stores why the sandbox ended and tears it down. False if the database does not take it. */
   async #record({ sandbox, reason }: Eviction): Promise<boolean> {
-    const { log, deadlines } = this.#core;
     try {
       const { sandbox: ended } = await advance(this.#core, sandbox, { kind: 'evicted', reason });
       this.#unrecorded.delete(sandbox.id);
-      await withDeadline('the teardown', deadlines.teardownMs, teardown(this.#core, ended)).catch(() => {});
+      await teardownByDeadline(this.#core, ended);
       return true;
     } catch (err) {
-      log.error({ sandbox_id: sandbox.id, account_id: sandbox.accountId, err }, 'eviction_recording_failed');
+      // Every check tries again, so a line for each would fill the log.
+      this.#core.log.debug({ sandbox_id: sandbox.id, account_id: sandbox.accountId, err }, 'eviction_recording_failed');
       return false;
     }
   }

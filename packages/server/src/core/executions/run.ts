@@ -103,8 +103,8 @@ async function execute(
       core.log.warn({ ...ids, err: error }, 'execution_failed');
       core.metrics.commandFailed();
     }
-    // In a detached machine the command continues; the next run of the service collects its result.
-    if (!(error instanceof MachineDetached)) {
+    // In a detached machine the command continues, and without room its result stays with the agent: it is collected later.
+    if (!(error instanceof MachineDetached) && !isWithoutRoom(error)) {
       await core.turns.database.next(execution.accountId);
       await storeOutcome(core, id, failedOutcome(core.clock.nowMs()));
     }
@@ -120,10 +120,20 @@ async function execute(
   return { ...execution, ...outcome, outputDropped: false };
 }
 
+/** Whether a command ran and its result is still with the agent, because the account holds too many large results. */
+function isWithoutRoom(error: unknown): boolean {
+  return error instanceof BudgetExceeded || (error instanceof ApiError && error.cause instanceof BudgetExceeded);
+}
+
 function refusalOf(error: unknown): ApiError {
   if (error instanceof GuestRefusal && callerErrors.has(error.code)) {
     // A semicolon separates the rules of a message, and this one quotes the request.
     return new ApiError('invalid_request', oneLine(error).replaceAll(';', ','), { cause: error });
+  }
+  if (isWithoutRoom(error)) {
+    const message =
+      'The command ran, but there was no room for its output. Read the large responses that are open, then get the execution.';
+    return new ApiError('execution_failed', message, { cause: error });
   }
   const reason = publicReason(error, 'the connection to the machine failed');
   return new ApiError('execution_failed', `The command may or may not have run: ${reason}.`, { cause: error });
@@ -176,7 +186,9 @@ export async function collectResult(
 ): Promise<ExecuteResult> {
   for (let failure = notFoundError; ; ) {
     const remainingMs = deadlineAtMs - performance.now();
-    if (remainingMs <= 0 || live.isLost) throw failure;
+    // Rejects with the reason for which the machine was lost, so that a detached one is told from a dead one.
+    if (live.isLost) await live.agent();
+    if (remainingMs <= 0) throw failure;
     try {
       const resume = () =>
         withDeadline('the command', remainingMs, resumeExecution(live, id, captureBytes, held.tryReserve));

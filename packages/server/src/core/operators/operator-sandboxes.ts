@@ -35,10 +35,23 @@ export async function destroySandbox(core: Core, id: string): Promise<OwnedSandb
   return await destroy(core, { account, sandbox });
 }
 
-/** Ends every sandbox of an account. One that cannot be destroyed right away is retried in the background. */
-export async function destroySandboxesOf(core: Core, email: string): Promise<readonly OwnedSandbox[]> {
+/** Ends every sandbox of an account, also if one of them cannot be ended. One that cannot be destroyed right away is retried in the background. */
+export async function destroySandboxesOf(
+  core: Core,
+  email: string,
+  onDestroyed: (owned: OwnedSandbox) => void,
+): Promise<readonly OwnedSandbox[]> {
   const open = await listOpenSandboxes(core, email);
-  return await Promise.all(open.map((owned) => destroy(core, owned)));
+  const ends = await Promise.allSettled(
+    open.map(async (owned) => {
+      const destroyed = await destroy(core, owned);
+      onDestroyed(destroyed);
+      return destroyed;
+    }),
+  );
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
 }
 
 async function destroy(core: Core, { account, sandbox }: OwnedSandbox): Promise<OwnedSandbox> {

@@ -9,8 +9,7 @@ import type { GuestIdentity } from '../ports/guest-agent.ts';
 import { HostUnavailable, type Machine } from '../ports/machine-driver.ts';
 import type { CreateResult } from '../ports/metrics.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { withDeadline } from '../scheduling/deadline.ts';
-import { teardown, watchMachine } from './end.ts';
+import { teardown, teardownByDeadline, watchMachine } from './end.ts';
 
 /** Gives a `provisioning` sandbox its machine. Returns the running sandbox, or leaves nothing behind and throws 503. */
 export async function provision(core: Core, sandbox: SandboxRecord, abort: AbortController): Promise<SandboxRecord> {
@@ -92,7 +91,7 @@ async function launch(core: Core, sandbox: SandboxRecord, abort: AbortController
 async function failProvisioning(core: Core, sandbox: SandboxRecord, error: unknown): Promise<SandboxRecord> {
   const ids = { sandbox_id: sandbox.id, account_id: sandbox.accountId };
   core.log.error({ ...ids, err: error }, 'provisioning_failed');
-  await withDeadline('the teardown', core.deadlines.teardownMs, teardown(core, sandbox)).catch(() => {});
+  await teardownByDeadline(core, sandbox);
   const { sandbox: failed } = await advance(core, sandbox, { kind: 'provisioning_failed', reason: reasonOf(error) });
   return failed;
 }

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors/api-error.ts';
 import type { HttpApp } from '../http-app.ts';
+import { SlowBody } from './slow-body.ts';
 
 const initialBytes = 65_536;
 /** After a refusal, this much more of the body is read and discarded before the connection is cut. */
@@ -61,10 +62,15 @@ export async function readBody(
       chunk.copy(buffer, start);
     }
   } catch (cause) {
+    if (cause instanceof SlowBody) throw bodyTooSlow(cause);
     throw new ApiError('request_error', 'The body ended before it was complete. Send the request again.', { cause });
   }
   if (length > maxBytes) throw bodyTooLarge(source, maxBytes);
   return buffer.subarray(0, length);
+}
+
+function bodyTooSlow(cause: SlowBody): ApiError {
+  return new ApiError('request_error', 'The request did not arrive in time. Send it again.', { status: 408, cause });
 }
 
 /** Copies the first `length` bytes into a larger buffer. */

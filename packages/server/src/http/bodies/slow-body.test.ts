@@ -5,29 +5,39 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import { type BodyPace, defaultBodyPace, isTooSlow } from './slow-body.ts';
 
-const patient: BodyPace = { stallMs: 60_000, graceMs: 60_000, leastBytesPerSecond: 500, checkMs: 10 };
+const patient: BodyPace = { stallMs: 60_000, graceMs: 60_000, minBytesPerSecond: 500, checkMs: 10 };
 const stallsSoon = { ...patient, stallMs: 300 };
 
 let service: Awaited<ReturnType<typeof stubService>>;
 afterEach(() => service[Symbol.asyncDispose]());
 
 /** Sends the head of a create with a body of `bytes` bytes, and returns the connection. */
-async function startCreate(bodyPace: BodyPace, bytes: number, key?: string): Promise<Socket> {
+async function startCreate(
+  bodyPace: BodyPace,
+  bytes: number,
+  { key, path = '/v1/sandboxes' }: { readonly key?: string; readonly path?: string } = {},
+): Promise<Socket> {
   service = await stubService({}, {}, { bodyPace });
   const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
   const socket = connect(Number(port), '127.0.0.1');
   socket.on('error', () => {});
-  const head = ['POST /v1/sandboxes HTTP/1.1', 'host: x', `authorization: Bearer ${key ?? service.key}`];
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'host: x',
+    'x-request-id: mine',
+    `authorization: Bearer ${key ?? service.key}`,
+  ];
   socket.write(`${[...head, `content-length: ${bytes}`, 'connection: close'].join('\r\n')}\r\n\r\n`);
   return socket;
 }
 
 test('an upload over a slow line takes as long as it makes progress', async () => {
   const json = JSON.stringify({ name: 'slow' });
-  const socket = await startCreate({ ...patient, graceMs: 100, leastBytesPerSecond: 1 }, json.length);
+  const socket = await startCreate({ ...patient, graceMs: 100, minBytesPerSecond: 0.1 }, json.length);
+  // Each byte allows ten more seconds.
   for (const character of json) {
-    await wait(50);
     socket.write(character);
+    await wait(20);
   }
   expect(await text(socket)).toMatch(/^HTTP\/1.1 201 /);
   expect(service.app.server.requestTimeout).toBe(0);
@@ -39,9 +49,12 @@ test('a body that stalls is answered with 408 and its connection is closed', asy
   const answer = await text(socket);
   expect(answer).toMatch(/^HTTP\/1.1 408 /);
   expect(answer).toContain('"request_error"');
+  expect(answer).toContain('x-request-id: mine\r\n');
+  // Only once in the window of the source address: it was counted when its head arrived.
+  expect(answer).toContain('ratelimit-remaining: 119\r\n');
 });
 
-test('a body that trickles below the least rate is answered with 408', async () => {
+test('a body that trickles below the minimum rate is answered with 408', async () => {
   const socket = await startCreate({ ...patient, graceMs: 100 }, 1_000_000);
   const trickle = setInterval(() => socket.write(' '), 20);
   expect(await text(socket)).toMatch(/^HTTP\/1.1 408 /);
@@ -49,8 +62,13 @@ test('a body that trickles below the least rate is answered with 408', async () 
 });
 
 test('a connection that holds the body back after a refusal is closed', async () => {
-  const socket = await startCreate(stallsSoon, 1_000, 'mf_unknown');
+  const socket = await startCreate(stallsSoon, 1_000, { key: 'mf_unknown' });
   expect(await text(socket)).toMatch(/^HTTP\/1.1 401 /);
+});
+
+test('a connection that holds the body back after its URL was refused is closed', async () => {
+  const socket = await startCreate(stallsSoon, 1_000, { path: '/v1/%zz' });
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 400 /);
 });
 
 describe('the default pace', () => {

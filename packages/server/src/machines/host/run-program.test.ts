@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { findProgram, ProgramFailed, runProgram } from './run-program.ts';
 
@@ -44,13 +45,18 @@ it('kills a program that is too slow, with everything it started', async () => {
   }
 });
 
-it('does not wait for what a program left behind when its time is over, and signals no process id that may be reused', async () => {
+it.each([
+  ['has ended', ''],
+  ['is still running', 'wait'],
+])('does not wait for a process in another group when its time is over and the program %s', async (_, then) => {
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-run-'));
+  const pidPath = join(folder, 'pid');
   try {
-    const pidPath = join(folder, 'pid');
-    await expect(sh(`setsid sleep 1000 & echo $! >${pidPath}`, { deadlineMs: 1_000 })).resolves.toBe('');
-    process.kill(Number(await readFile(pidPath, 'utf8')), 'SIGKILL');
+    const running = sh(`setsid sleep 1000 & echo $! >${pidPath}; ${then}`, { deadlineMs: 3_000 });
+    const [ended] = await Promise.race([Promise.allSettled([running]), setTimeout(30_000, [undefined])]);
+    expect(ended).toBeDefined();
   } finally {
+    process.kill(Number(await readFile(pidPath, 'utf8')), 'SIGKILL');
     await rm(folder, { recursive: true });
   }
 });

@@ -57,6 +57,8 @@ export async function runProgram(
   const expire = (): void => {
     expired = true;
     signalGroup(child, 'SIGKILL');
+    // Once the program itself has ended, its pipes are closed, which a process that left the group may hold.
+    child.once('exit', () => signalGroup(child, 'SIGKILL'));
   };
   signal?.addEventListener('abort', endGently);
   const deadline = deadlineMs === undefined ? undefined : setTimeout(expire, deadlineMs);

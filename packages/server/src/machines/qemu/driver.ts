@@ -165,9 +165,9 @@ export class QemuDriver implements MachineDriver {
 
   async adopt(): Promise<QemuMachine[]> {
     const machines = await adoptMachines(this.#parts);
-    await reclaimVanishedOwners(this.#parts);
     for (const machine of machines) this.#parts.logTrimmer.watch(machine);
     void this.#parts.networkPool.fill();
+    await reclaimVanishedOwners(this.#parts);
     return machines;
   }
 

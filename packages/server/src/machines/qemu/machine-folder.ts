@@ -1,7 +1,8 @@
-import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sizeNames } from '@mayfly/contract';
 import { z } from 'zod';
+import { writeJsonFile } from '../host/json-file.ts';
 import type { AgentSocketPaths } from '../host/unix-sockets.ts';
 import { maxSocketPathBytes } from '../protocol/run-folder.ts';
 import { processIdentity } from './jail/proc.ts';
@@ -71,8 +72,7 @@ export class NewerMachineRecord extends Error {
 
 /** Writes the record of a machine atomically. */
 export async function writeMachineRecord(path: string, record: MachineRecord): Promise<void> {
-  await writeFile(`${path}.new`, JSON.stringify({ version: recordVersion, ...record }), { mode: 0o600 });
-  await rename(`${path}.new`, path);
+  await writeJsonFile(path, { version: recordVersion, ...record });
 }
 
 /** Reads the record of a machine; undefined when there is none or it is malformed. Throws NewerMachineRecord. */

@@ -116,10 +116,16 @@ export class QemuMachine implements Machine {
     if (this.#destroyRequested) return { requested: true, reason: 'destroyed' };
     await this.#parts.qmp.closed;
     const tail = await readLogTail(this.logPath).catch(() => '');
-    const detail = tail.split('\n').at(-1)?.slice(0, 300);
+    const detail = tail
+      .split('\n')
+      .findLast((line) => !line.includes(discardWarning))
+      ?.slice(0, 300);
     return { requested: false, reason: exitReason(end, this.#shutdownReason), detail: detail || undefined };
   }
 }
+
+/** QEMU prints it once when a guest gives memory back. The library in host/qemu-preload sees to it that the file is not modified. */
+const discardWarning = 'Discarding RAM in private file mappings';
 
 /** What the files of a folder occupy on disk; 0 when it is gone. A disk layer is sparse, so its size says little. */
 async function allocatedBytes(folder: string): Promise<number> {

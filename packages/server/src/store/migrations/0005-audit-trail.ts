@@ -18,4 +18,7 @@ export async function addAuditTrail(db: Kysely<unknown>): Promise<void> {
     .addColumn('error_type', 'text')
     .execute();
   await db.schema.createIndex('audit_events_at').on('audit_events').column('at_ms').execute();
+  for (const column of ['account_id', 'target']) {
+    await db.schema.createIndex(`audit_events_${column}`).on('audit_events').columns([column, 'at_ms']).execute();
+  }
 }

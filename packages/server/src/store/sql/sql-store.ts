@@ -56,7 +56,7 @@ class SqlRetention implements RetentionStore {
         .where('status', '!=', 'running')
         .limit(limit)
         .execute();
-      // Accounts first and in one order, as everywhere, so that transactions never wait for each other in a circle.
+      // Accounts are locked in one order, so that transactions cannot deadlock. `finish` writes an execution first, but one that is still running.
       for (const [accountId, rows] of [...Map.groupBy(old, (row) => row.account_id)].toSorted(byKey)) {
         await lockAccount(transaction, accountId);
         const ids = rows.map(({ id }) => id);

@@ -109,6 +109,10 @@ it('limits the memory of all machines together, also of those that are running a
       expect(cgroups.memoryLeftBytes()).toBe(-200);
       // The kernel would kill machines at once.
       expect(await cgroups.limitAll()).toBe(false);
+      const next = new Cgroups(layout, 'main', { ...options, memoryBytes: 500 });
+      expect(await next.limitAll()).toBe(false);
+      await next.create('one', limits);
+      expect(await readFile(join(parent, file), 'utf8')).toBe('1000');
     } finally {
       await rm(root, { recursive: true });
     }

@@ -35,6 +35,8 @@ export class Cgroups {
   readonly #memoryBytes: number | undefined;
   /** Hierarchies whose parent folders are known to exist. */
   readonly #prepared = new Set<Hierarchy>();
+  /** Whether the machines used more than the limit when it was to be set. */
+  #isOverLimit = false;
 
   constructor(layout: CgroupLayout, instance: string, { killer, step = runStep, memoryBytes }: CgroupsOptions) {
     this.#layout = layout;
@@ -49,9 +51,8 @@ export class Cgroups {
    * they use more than that already: the kernel would kill some of them.
    */
   async limitAll(): Promise<boolean> {
-    if (this.memoryLeftBytes() < 0) return false;
     for (const hierarchy of this.#layout.hierarchies) await this.#makeParents(hierarchy);
-    return true;
+    return !this.#isOverLimit;
   }
 
   /** Creates a machine's group with its limits. Returns the cgroup.procs files by which a process joins it. Must be removed also when this fails. */
@@ -165,12 +166,21 @@ export class Cgroups {
       const value = hierarchy.controllers.map((controller) => `+${controller}`).join(' ');
       await writeControl(folder, { name: 'cgroup.subtree_control', value });
     }
-    if (this.#memoryBytes !== undefined && hierarchy.controllers.includes('memory')) {
-      for (const file of groupMemoryFiles(this.#layout.version, this.#memoryBytes)) {
-        await writeControl(this.#parent(hierarchy), file);
-      }
-    }
+    if (hierarchy.controllers.includes('memory')) await this.#limitMemory(this.#parent(hierarchy));
     this.#prepared.add(hierarchy);
+  }
+
+  async #limitMemory(parent: string): Promise<void> {
+    if (this.#memoryBytes === undefined) return;
+    this.#isOverLimit = this.memoryLeftBytes() < 0;
+    if (this.#isOverLimit) return;
+    try {
+      for (const file of groupMemoryFiles(this.#layout.version, this.#memoryBytes)) await writeControl(parent, file);
+    } catch (error) {
+      // Version 1 refuses a limit below what is used, which is more than the memory of the guests.
+      if (errorCode(error) !== 'EBUSY') throw error;
+      this.#isOverLimit = true;
+    }
   }
 }
 

@@ -99,6 +99,11 @@ function kernelTrials(): KernelTrial[] {
       remedy: kernelRemedy('nf_tables (inet, nat, masquerade, reject, fib, connlimit, conntrack with timeouts)'),
     },
     {
+      script: 'conntrack -L >/dev/null',
+      what: 'The kernel does not let conntrack list connections',
+      remedy: kernelRemedy('CONFIG_NF_CT_NETLINK'),
+    },
+    {
       script: `${addTap}tc qdisc add dev tap0 root tbf rate 1mbit burst 16kb latency 50ms`,
       what: 'The kernel cannot limit bandwidth',
       remedy: kernelRemedy('CONFIG_NET_SCH_TBF'),

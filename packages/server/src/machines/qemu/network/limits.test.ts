@@ -57,7 +57,7 @@ describe.runIf(canOpenNetworkLab)('network limits of a machine', () => {
     expect(open).toBeLessThanOrEqual(10 + Math.ceil((10 * ms) / 1000));
   });
 
-  test('name lookups of all machines together are limited, and a machine that floods leaves some for the others', async () => {
+  test('name lookups of all machines together are limited, and others are answered afterwards', async () => {
     await internet.ask('serveDns', { address: '203.0.113.53', ttlSeconds: 1, names: { 'a.test': ['203.0.113.1'] } });
     const lookupsPerSecond = 50;
     const service = await lab.service('lookups', undefined, { lookupsPerSecond });
@@ -72,6 +72,7 @@ describe.runIf(canOpenNetworkLab)('network limits of a machine', () => {
     const answered = await busy?.ask<number>('lookUpMany', { name: 'a.test', count: 300 });
     const seconds = (performance.now() - startedAtMs) / 1000;
     console.log(`${answered} of 300 lookups were answered`);
+    expect(answered).toBeGreaterThan(0);
     expect(answered).toBeLessThanOrEqual(2 * lookupsPerSecond + Math.ceil(seconds * lookupsPerSecond));
     await expect.poll(() => quiet?.ask('lookup', { name: 'a.test' })).toBe('203.0.113.1');
   });

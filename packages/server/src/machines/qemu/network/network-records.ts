@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { EgressPolicy } from '../../../core/ports/machine-driver.ts';
+import { writeJsonFile } from '../../host/json-file.ts';
 
 const networkRecordSchema = z.object({
   owner: z.string(),
@@ -121,10 +122,4 @@ async function readJsonFile<T>(path: string, schema: z.ZodType<T>): Promise<T | 
     throw error;
   });
   return text === undefined ? undefined : schema.parse(JSON.parse(text));
-}
-
-/** Replaces a file atomically. */
-async function writeJsonFile(path: string, value: unknown): Promise<void> {
-  await writeFile(`${path}.new`, JSON.stringify(value), { mode: 0o600 });
-  await rename(`${path}.new`, path);
 }

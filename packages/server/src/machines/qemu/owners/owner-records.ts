@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { writeJsonFile } from '../../host/json-file.ts';
 import { withLock } from '../../host/lock-file.ts';
 import { isSameProcess, processIdentity, readProcessIdentity } from '../jail/proc.ts';
 
@@ -49,10 +50,7 @@ export class OwnerRecords {
     if (!service) throw new Error('/proc has no entry for this process');
     const record: OwnerRecord = { dataDir, service };
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await this.exclusively(async () => {
-      await writeFile(`${this.#path(dataDir)}.new`, JSON.stringify(record), { mode: 0o600 });
-      await rename(`${this.#path(dataDir)}.new`, this.#path(dataDir));
-    });
+    await this.exclusively(() => writeJsonFile(this.#path(dataDir), record));
   }
 
   async remove(dataDir: string): Promise<void> {

@@ -111,7 +111,7 @@ table inet mayfly {
 `;
 }
 
-/** Replaces all rules of a namespace, including its egress policy, in one transaction. Connections stay open if the new rules allow them. */
+/** Replaces all rules of a namespace, including its egress policy, in one transaction. Connections stay open if the new rules allow them; those that were allowed by name are cut until the guest looks the name up again. */
 export function replaceMachineRules(rulesets: readonly string[]): string {
   const removals = ['netdev', 'inet'].map((family) => `add table ${family} mayfly\ndelete table ${family} mayfly\n`);
   return [...removals, ...rulesets].join('');
