@@ -50,7 +50,7 @@ async function serveDirectly(agent: GuestAgent): Promise<void> {
 
 /** Requests through the gateway, compared with the same requests inside the sandbox and over the bare channel to the agent. */
 export async function previewRows(bench: BenchHost): Promise<Row[]> {
-  const ca = await readFile(bench.previewRootFile, 'utf8');
+  const ca = bench.previewRoot;
   const { id, url, inside } = await openSandbox(bench);
   const machine = await bench.driver.launch({ id: 'channel', size: 'small' });
   const agent = await bench.connector.attach(machine, attachMs);

@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '#server/app/config.ts';
-import { startService } from '#server/app/service.ts';
 import type { GuestConnector } from '#server/core/ports/guest-agent.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import { openLog } from '#server/process/log.ts';
+import { type StartedService, startSupervised } from '#server-test/supervisor/start-supervised.ts';
 import type { Prepared } from '#setup/prepare.ts';
 
-/** What the rows measure: a service, and separately a driver and a connector without one. */
+/** What the rows measure: a service as npm start runs it, and separately a driver and a connector without one. */
 export interface BenchHost {
   readonly host: Pick<Prepared, 'engine' | 'templates' | 'tools' | 'artifacts'>;
   readonly folder: string;
   readonly url: string;
   readonly key: string;
-  /** PEM file of the authority that signs the certificates of previews. */
-  readonly previewRootFile: string;
+  /** The authority that signs the certificates of previews (PEM). */
+  readonly previewRoot: string;
   readonly connector: GuestConnector;
   readonly driver: QemuDriver;
   /** Opens another driver, on a data folder of its own. */
@@ -25,35 +25,36 @@ export interface BenchHost {
   /** Resolves once a small machine is ready in the pool. */
   waitForPool(): Promise<void>;
   /** Sends one request to the service; throws unless it answers with the status. */
-  call(method: string, path: string, status: number, body?: unknown): Promise<unknown>;
+  readonly call: (method: string, path: string, status: number, body?: unknown) => Promise<unknown>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const poolFullMs = 60_000;
 
-/** Starts a service for the benchmark, without a pool unless the settings say otherwise. */
+const key = 'mf_bench_key_of_the_first_account';
+
+/** Settings of a service that the benchmark starts: no rate limits, and no pool unless a row measures one. */
+export const benchSettings = {
+  MAYFLY_PORT: '0',
+  MAYFLY_PREVIEW_PORT: '0',
+  MAYFLY_BOOTSTRAP_API_KEY: key,
+  MAYFLY_LOG_LEVEL: 'warn',
+  MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1000000000',
+  MAYFLY_LIMIT_CREATIONS_PER_MINUTE: '1000000000',
+  MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '1000000000',
+  MAYFLY_POOL: 'none',
+};
+
+/** Starts a service for the benchmark. */
 export async function startBenchHost(
   host: BenchHost['host'],
   settings: Record<string, string> = {},
 ): Promise<BenchHost> {
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-bench-'));
-  const key = 'mf_bench_key_of_the_first_account';
-  const config = readConfig({
-    MAYFLY_PORT: '0',
-    MAYFLY_PREVIEW_PORT: '0',
-    MAYFLY_DATA_DIR: folder,
-    MAYFLY_BOOTSTRAP_API_KEY: key,
-    MAYFLY_LOG_LEVEL: 'warn',
-    MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1000000000',
-    MAYFLY_LIMIT_CREATIONS_PER_MINUTE: '1000000000',
-    MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '1000000000',
-    MAYFLY_POOL: 'none',
-    ...settings,
-  });
-  const connector = createGuestConnector();
-  const log = openLog(config);
-  const openDriver = (dataDir: string) => QemuDriver.open({ ...host, dataDir, log });
-  const service = await startService({ config, openDriver: () => openDriver(folder), connector, log });
+  const dataDir = join(folder, 'data');
+  const service = await startSupervised(host, { ...benchSettings, MAYFLY_DATA_DIR: dataDir, ...settings });
+  const log = openLog(readConfig({ MAYFLY_LOG_LEVEL: 'warn' }));
+  const openDriver = (driverDir: string) => QemuDriver.open({ ...host, dataDir: driverDir, log });
   const driver = await openDriver(join(folder, 'bare'));
   await driver.adopt();
   return {
@@ -61,31 +62,40 @@ export async function startBenchHost(
     folder,
     url: service.url,
     key,
-    previewRootFile: service.previews.rootFile ?? '',
-    connector,
+    previewRoot: await (await fetch(`${service.url}/preview-root.crt`)).text(),
+    connector: createGuestConnector(),
     driver,
     openDriver,
-    waitForPool: async () => {
-      const untilMs = performance.now() + poolFullMs;
-      while (service.core.pool.readyCount('small') === 0) {
-        if (performance.now() > untilMs) throw new Error('the pool did not fill');
-        await wait(5);
-      }
-    },
-    call: async (method, path, status, body) => {
-      const response = await fetch(`${service.url}/v1${path}`, {
-        method,
-        headers: { authorization: `Bearer ${key}` },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      if (response.status !== status) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-      return JSON.parse(text) as unknown;
-    },
+    waitForPool: () => waitForPool(service),
+    call: callerOf(service),
     [Symbol.asyncDispose]: async () => {
       await driver[Symbol.asyncDispose]();
-      await service.stop('destroy');
+      await service.end('SIGINT');
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Sends requests to a service that the benchmark started. */
+export function callerOf({ url }: StartedService): BenchHost['call'] {
+  return async (method, path, status, body) => {
+    const response = await fetch(`${url}/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (response.status !== status) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as unknown;
+  };
+}
+
+async function waitForPool({ url }: StartedService): Promise<void> {
+  const untilMs = performance.now() + poolFullMs;
+  const isReady = async () =>
+    /^mayfly_pool_machines_ready\{size="small"\} [1-9]/m.test(await (await fetch(`${url}/metrics`)).text());
+  while (!(await isReady())) {
+    if (performance.now() > untilMs) throw new Error('the pool did not fill');
+    await wait(20);
+  }
 }

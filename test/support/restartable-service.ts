@@ -88,7 +88,7 @@ export class RestartableService implements Target {
   }
 
   startWithoutWaiting(): void {
-    const script = join(import.meta.dirname, 'run-service.ts');
+    const script = join(import.meta.dirname, '../../packages/server/test/supervisor/run-supervised.ts');
     // If the test process dies, the service stops and destroys its machines.
     const args = ['--pdeathsig=INT', process.execPath, script, JSON.stringify(preparedHost())];
     const child = spawn('setpriv', args, {

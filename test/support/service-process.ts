@@ -1,10 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import type { ChildProcess } from 'node:child_process';
 import { afterAll } from 'vitest';
-import { withDeadline } from '#server/core/scheduling/deadline.ts';
+import { startSupervised } from '#server-test/supervisor/start-supervised.ts';
 import type { Target } from './api-requests.ts';
 import { machineProcesses } from './machine-processes.ts';
 import { type PreparedHost, preparedHost } from './prepared-host.ts';
@@ -30,29 +26,17 @@ export async function startServiceProcess(
   settings: Readonly<Record<string, string>> = {},
   host: PreparedHost = preparedHost(),
 ): Promise<ServiceProcess> {
-  const script = join(import.meta.dirname, 'run-service.ts');
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(host)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: {
-      ...process.env,
-      ...data.settings,
-      MAYFLY_PORT: '0',
-      MAYFLY_PREVIEW_PORT: '0',
-      // Keeps preview URLs the same after a restart.
-      MAYFLY_PREVIEW_PUBLIC_PORT: '8443',
-      MAYFLY_BOOTSTRAP_API_KEY: testApiKey,
-      MAYFLY_LOG_LEVEL: 'error',
-      MAYFLY_POOL: 'none',
-      ...settings,
-    },
+  const { url, child, end } = await startSupervised(host, {
+    ...data.settings,
+    MAYFLY_PORT: '0',
+    MAYFLY_PREVIEW_PORT: '0',
+    // Keeps preview URLs the same after a restart.
+    MAYFLY_PREVIEW_PUBLIC_PORT: '8443',
+    MAYFLY_BOOTSTRAP_API_KEY: testApiKey,
+    MAYFLY_LOG_LEVEL: 'error',
+    MAYFLY_POOL: 'none',
+    ...settings,
   });
-  const url = await untilGreeted(child);
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill(signal);
-    await exited;
-  };
   return {
     url,
     baseUrl: `${url}/v1`,
@@ -64,19 +48,6 @@ export async function startServiceProcess(
     kill: () => crash(child),
     destroy: () => end('SIGINT'),
   };
-}
-
-/** Waits for the URL in the greeting of a service. Fails if the process exits before. */
-async function untilGreeted(child: ChildProcess & { readonly stdout: Readable }): Promise<string> {
-  const url = Promise.withResolvers<string>();
-  child.once('exit', (code, signal) => {
-    url.reject(new Error(`The service exited before it was ready (${signal ?? `exit code ${code}`}).`));
-  });
-  createInterface(child.stdout).on('line', (line) => {
-    const [, found] = /^ +API +(\S+)\/v1$/.exec(line) ?? [];
-    if (found !== undefined) url.resolve(found);
-  });
-  return await withDeadline('the start of the service', 600_000, url.promise);
 }
 
 /** The data folders and services of a suite. All of them are gone when it has ended, also if it failed half-way. */
