@@ -66,6 +66,13 @@ export class RestartableService implements Target {
     return pid !== undefined && signalProcess(pid, 'SIGKILL');
   }
 
+  /** Stops the supervisor for a while: what is killed meanwhile is started again only after the returned function was called. */
+  pauseSupervisor(): () => void {
+    const pid = this.#child?.pid ?? 0;
+    signalProcess(pid, 'SIGSTOP');
+    return () => void signalProcess(pid, 'SIGCONT');
+  }
+
   /** The SQLite file. */
   get databasePath(): string {
     return join(this.dataDir, 'service', 'mayfly.db');

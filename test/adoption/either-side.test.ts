@@ -1,0 +1,118 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { call, createSandbox, exec, type Target } from '../support/api-requests.ts';
+import { auditLedger } from '../support/chaos/audit.ts';
+import { type AuditedDatabase, readNumber, readSandboxes } from '../support/chaos/database.ts';
+import { leftovers, unexpectedResources } from '../support/chaos/held-resources.ts';
+import { Random } from '../support/chaos/random.ts';
+import { databaseNames, restartableOn } from '../support/chaos/restartable-on.ts';
+import { chaosSeed } from '../support/chaos/run-chaos.ts';
+import { visitPreview } from '../support/conformance/http-client.ts';
+import { hostState, leftSince } from '../support/host-state.ts';
+import { machinePids } from '../support/machine-processes.ts';
+import { freePort } from '../support/service-settings.ts';
+
+const rounds = 6;
+const settleMs = 120_000;
+const unsettled = `select (select count(*) from sandboxes where status in ('provisioning', 'deleting'))
+  + (select count(*) from executions where status = 'running')`;
+
+/** A request to a service that may be killed at any moment: its status, or that the connection was lost. */
+async function attempt(target: Target, method: string, path: string, body?: unknown): Promise<string> {
+  const answered = call(target, method, path, body).then(({ status }) => status);
+  return `${method} ${await answered.catch(() => 'lost')}`;
+}
+
+async function healthOf({ url }: Target): Promise<number> {
+  return (await fetch(`${url}/healthz`).catch(() => ({ status: 0 }))).status;
+}
+
+/** The machines of the sandboxes that run, once nothing is in progress. */
+async function settledMachines(service: Target, database: AuditedDatabase): Promise<string[]> {
+  const state = async () => [await healthOf(service), await readNumber(database, unsettled)];
+  await expect.poll(state, { timeout: settleMs }).toEqual([200, 0]);
+  const running = (await readSandboxes(database)).filter(({ status }) => status === 'running');
+  return running.map(({ machineId }) => String(machineId));
+}
+
+it.each(databaseNames)(
+  'kills of either process at random moments of creates, deletes and commands lose no sandbox and leave nothing, with %s',
+  async (kind) => {
+    const before = await hostState();
+    const seed = chaosSeed();
+    const random = new Random(seed);
+    const { service, database } = await restartableOn(kind, { MAYFLY_POOL: 'none' });
+    const kept = await Promise.all([createSandbox(service), createSandbox(service)]);
+    await Promise.all(kept.map(({ id }) => exec(service, id, `echo ${id} > mark`)));
+    const answers: string[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const { id } = await createSandbox(service);
+      const work = [
+        attempt(service, 'POST', '/sandboxes'),
+        attempt(service, 'POST', '/sandboxes'),
+        attempt(service, 'DELETE', `/sandboxes/${id}`),
+        attempt(service, 'POST', `/sandboxes/${kept[0]?.id}/exec`, { command: 'sleep 1' }),
+      ];
+      await pause(random.between(0, 900));
+      const side = (['host', 'service', 'both'] as const)[round % 3] ?? 'both';
+      if (side === 'both') await service.kill();
+      else expect(service.killOne(side)).toBe(true);
+      answers.push(`${side} killed: ${(await Promise.all(work)).join(', ')}`);
+      if (side === 'both') await service.start();
+
+      const machines = await settledMachines(service, database);
+      expect(await unexpectedResources(service.dataDir, machines, 0)).toEqual([]);
+      const marks = await Promise.all(kept.map((sandbox) => exec(service, sandbox.id, 'cat mark')));
+      expect(marks.map(({ stdout }) => stdout.trim())).toEqual(kept.map((sandbox) => sandbox.id));
+    }
+    console.log(`${kind}, seed ${seed}\n${answers.join('\n')}`);
+    await service.destroy();
+    expect(await leftovers(service.dataDir)).toEqual([]);
+    expect(await auditLedger(database)).toEqual([]);
+    expect(await leftSince(before)).toEqual([]);
+  },
+);
+
+it('without a host process commands and previews go on and creates answer 503; without a service machines and host process go on', async () => {
+  const port = String(await freePort());
+  const settings = { MAYFLY_POOL: 'none', MAYFLY_PREVIEW_PORT: port, MAYFLY_PREVIEW_PUBLIC_PORT: port };
+  const { service } = await restartableOn('SQLite', settings);
+  const { id } = await createSandbox(service);
+  await exec(service, id, 'echo still here > index.html; (python3 -m http.server -b 127.0.0.1 8000 >/dev/null 2>&1 &)');
+  const opened = await call(service, 'POST', `/sandboxes/${id}/ports`, { port: 8000 });
+  const { url } = (await opened.json()) as { readonly url: string };
+  const shown = async () => (await visitPreview(url)).text.trim();
+  await expect.poll(shown).toBe('still here');
+  const machine = await machinePids(service.dataDir);
+  const { host } = service.processes;
+
+  // A supervisor that is stopped starts nothing again, so the states in between last.
+  const resume = service.pauseSupervisor();
+  expect(service.killOne('host')).toBe(true);
+  await expect.poll(() => healthOf(service)).toBe(503);
+  expect((await exec(service, id, 'echo goes on')).stdout).toBe('goes on\n');
+  expect(await shown()).toBe('still here');
+  const refused = await call(service, 'POST', '/sandboxes');
+  const { error } = (await refused.json()) as { readonly error: { readonly type: string } };
+  expect([refused.status, error.type]).toEqual([503, 'capacity_unavailable']);
+  resume();
+  await expect.poll(() => healthOf(service), { timeout: settleMs }).toBe(200);
+  await createSandbox(service);
+  expect((await machinePids(service.dataDir)).get(id)).toBe(machine.get(id));
+  const restarted = service.processes.host;
+  expect(restarted).not.toBe(host);
+
+  const running = exec(service, id, 'sleep 5; echo done > finished').catch(() => 'lost');
+  await expect.poll(() => exec(service, id, 'pgrep -cx sleep').then(({ stdout }) => stdout)).toBe('1\n');
+  const resumeAgain = service.pauseSupervisor();
+  expect(service.killOne('service')).toBe(true);
+  expect(await running).toBe('lost');
+  expect(await healthOf(service)).toBe(0);
+  expect(service.processes.host).toBe(restarted);
+  resumeAgain();
+  await expect.poll(() => healthOf(service), { timeout: settleMs }).toBe(200);
+  expect(service.processes.host).toBe(restarted);
+  await expect.poll(() => exec(service, id, 'cat finished').then(({ stdout }) => stdout)).toBe('done\n');
+  expect(await shown()).toBe('still here');
+  expect((await machinePids(service.dataDir)).get(id)).toBe(machine.get(id));
+});
