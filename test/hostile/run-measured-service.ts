@@ -1,22 +1,25 @@
-// Runs the service in its own process and answers questions about it. Settings come from the environment, the prepared host from the first
+// Runs the service in its own process, on the machines of a host process, and answers questions about it. Settings come from the environment, the prepared host from the first
 // argument.
 
 import { readConfig } from '#server/app/config.ts';
 import { startService } from '#server/app/service.ts';
 import { createAccount } from '#server/core/accounts/manage-accounts.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
-import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import { openLog } from '#server/process/log.ts';
 import { LongestTurn } from '#server-test/longest-turn.ts';
+import { startHost } from '#server-test/supervisor/start-supervised.ts';
 import type { PreparedHost } from '../support/prepared-host.ts';
 
 const host = JSON.parse(process.argv[2] ?? '') as PreparedHost;
 const config = readConfig();
 const log = openLog(config);
-function openDriver() {
-  return QemuDriver.open({ ...host, dataDir: config.dataDir, log });
-}
-const service = await startService({ config, openDriver, connector: createGuestConnector(), log });
+const { serviceDir, openDriver, stop: stopHost } = startHost(host, process.env);
+const service = await startService({
+  config: { ...config, dataDir: serviceDir },
+  openDriver: () => openDriver(log),
+  connector: createGuestConnector(),
+  log,
+});
 const longestTurn = new LongestTurn();
 let accounts = 0;
 
@@ -48,6 +51,7 @@ const questions: Readonly<Record<string, () => unknown>> = {
 async function answer(question: string): Promise<void> {
   if (question === 'stop') {
     await service.stop('destroy');
+    await stopHost();
     process.exit(0);
   }
   process.send?.(await questions[question]?.());

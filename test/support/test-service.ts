@@ -1,22 +1,22 @@
 import { readConfig } from '#server/app/config.ts';
-import { machineLimits } from '#server/app/machine-limits.ts';
 import { startService } from '#server/app/service.ts';
 import type { Core } from '#server/core/context.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
-import { QemuDriver } from '#server/machines/qemu/driver.ts';
+import type { RemoteDriver } from '#server/machines/remote/remote-driver.ts';
 import { openLog } from '#server/process/log.ts';
+import { startHost } from '#server-test/supervisor/start-supervised.ts';
 import type { Target } from './api-requests.ts';
 import { machineProcesses } from './machine-processes.ts';
 import { type PreparedHost, preparedHost } from './prepared-host.ts';
 import { newServiceData, testApiKey, unlimitedRates } from './service-settings.ts';
 
-/** A complete service on real machines, in this process, with its own data folder and port. */
+/** A complete service in this process, on the real machines of a host process, with its own data folder and port. */
 export interface TestService extends Target {
   readonly templates: PreparedHost['templates'];
   readonly dataDir: string;
   /** The core, for creating accounts and injecting faults. */
   readonly core: Core;
-  readonly driver: QemuDriver;
+  readonly driver: RemoteDriver;
   /** The certificate of the authority that signs the certificates of previews (PEM). */
   readonly previewRootFile: string;
   /** The command lines of the QEMU processes. */
@@ -25,11 +25,11 @@ export interface TestService extends Target {
   stop(): Promise<void>;
 }
 
-/** Starts the service as `npm start` does after set-up; without rate limits unless the settings have some. */
+/** Starts the host process as `npm start` does and a service that uses it in this process; without rate limits unless the settings have some. */
 export async function startTestService(settings: Record<string, string> = unlimitedRates): Promise<TestService> {
-  const { engine, templates, tools } = preparedHost();
+  const machines = preparedHost();
   const data = await newServiceData();
-  const config = readConfig({
+  const environment = {
     MAYFLY_PORT: '0',
     MAYFLY_PREVIEW_PORT: '0',
     MAYFLY_BOOTSTRAP_API_KEY: testApiKey,
@@ -38,20 +38,26 @@ export async function startTestService(settings: Record<string, string> = unlimi
     MAYFLY_POOL: 'none',
     ...data.settings,
     ...settings,
-  });
+  };
+  const config = readConfig(environment);
   const { dataDir } = config;
   const log = openLog(config);
-  const opened = Promise.withResolvers<QemuDriver>();
+  const host = startHost(machines, environment);
+  const opened = Promise.withResolvers<RemoteDriver>();
   const openDriver = async () => {
-    const driver = await QemuDriver.open({ engine, templates, tools, ...machineLimits(config), dataDir, log });
+    const driver = await host.openDriver(log);
     opened.resolve(driver);
     return driver;
   };
-  const service = await startService({ config, openDriver, connector: createGuestConnector(), log });
+  const options = { config: { ...config, dataDir: host.serviceDir }, connector: createGuestConnector(), log };
+  const service = await startService({ ...options, openDriver }).catch(async (error: unknown) => {
+    await host.stop();
+    throw error;
+  });
   return {
     url: service.url,
     key: testApiKey,
-    templates,
+    templates: machines.templates,
     dataDir,
     core: service.core,
     driver: await opened.promise,
@@ -59,6 +65,7 @@ export async function startTestService(settings: Record<string, string> = unlimi
     machineProcesses: () => machineProcesses(dataDir),
     stop: async () => {
       await service.stop('destroy');
+      await host.stop();
       const left = await machineProcesses(dataDir);
       await data.remove();
       if (left.length > 0) throw new Error(`left behind: ${left.map((argv) => argv.join(' ')).join('\n')}`);

@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import type { Log } from '../../src/core/ports/runtime.ts';
 import { withDeadline } from '../../src/core/scheduling/deadline.ts';
+import { serviceFolders } from '../../src/machines/confinement/spec.ts';
+import { RemoteDriver } from '../../src/machines/remote/remote-driver.ts';
 import type { PreparedMachines } from '../../src/supervisor/processes.ts';
 
 /** A service in processes of its own that accepts requests. */
@@ -15,12 +18,25 @@ export interface StartedService {
   readonly end: (signal: NodeJS.Signals) => Promise<void>;
 }
 
+/** A supervisor of the host process alone, whose machines another process uses. */
+export interface StartedHost {
+  readonly child: ChildProcess;
+  /** The service's part of the data folder. */
+  readonly serviceDir: string;
+  /** Connects to the host process. */
+  readonly openDriver: (log: Log) => Promise<RemoteDriver>;
+  /** Stops the host process. Its machines keep running. */
+  readonly stop: () => Promise<void>;
+}
+
+const supervisedScript = join(import.meta.dirname, 'run-supervised.ts');
+
 /** Runs supervisor, host process and service as npm start does. SIGTERM stops them; SIGINT destroys their machines as well. */
 export function startSupervised(
   machines: PreparedMachines,
   settings: Readonly<NodeJS.ProcessEnv>,
 ): Promise<StartedService> {
-  return startGreeting(join(import.meta.dirname, 'run-supervised.ts'), machines, settings);
+  return startGreeting(supervisedScript, machines, settings);
 }
 
 /** Runs a script that starts a service, and waits for the greeting. */
@@ -29,21 +45,38 @@ export async function startGreeting(
   machines: PreparedMachines,
   settings: Readonly<NodeJS.ProcessEnv>,
 ): Promise<StartedService> {
-  const argv = ['--disable-warning=ExperimentalWarning', script, JSON.stringify(machines)];
-  const child = spawn(process.execPath, argv, {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...settings },
+  const child = spawnScript([script, JSON.stringify(machines)], settings);
+  return { url: await untilGreeted(child), child, end: (signal) => end(child, signal) };
+}
+
+/** Runs supervisor and host process, for a service in this process. */
+export function startHost(machines: PreparedMachines, settings: Readonly<NodeJS.ProcessEnv>): StartedHost {
+  const child = spawnScript([supervisedScript, JSON.stringify(machines), 'host'], settings);
+  child.stdout.resume();
+  const { serviceDir, runDir } = serviceFolders(settings.MAYFLY_DATA_DIR ?? '');
+  const exited = once(child, 'exit').then(() => {
+    throw new Error('The host process exited before it was ready.');
   });
+  exited.catch(() => {});
   return {
-    url: await untilGreeted(child),
     child,
-    end: async (signal) => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, 'exit');
-      child.kill(signal);
-      await exited;
-    },
+    serviceDir,
+    openDriver: (log) => Promise.race([RemoteDriver.open({ runDir, log }), exited]),
+    stop: () => end(child, 'SIGTERM'),
   };
+}
+
+/** If this process dies, SIGINT makes the script stop and destroy its machines. */
+function spawnScript(args: readonly string[], settings: Readonly<NodeJS.ProcessEnv>) {
+  const argv = ['--pdeathsig=INT', process.execPath, '--disable-warning=ExperimentalWarning', ...args];
+  return spawn('setpriv', argv, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...settings } });
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
 }
 
 /** Waits for the URL in the greeting of a service. Fails if the process exits before. */
