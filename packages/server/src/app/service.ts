@@ -80,9 +80,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const ballast = openBallast(config.dataDir, config.headroom.diskReserveBytes);
   const adapters = { store, driver, connector, log, metrics, clock, ballast };
   const core = assembleCore({ config, ...adapters, deadlines, budgets, isAccepting });
+  // Released after the machines, because requests in flight end, and are recorded, when their machine is detached.
+  acquired.use(core.audit);
   await adoptMachines(core, driver);
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyAllSandboxes(core) : detachAllSandboxes(core)));
-  acquired.use(core.audit);
   acquired.use(core.teardowns);
   acquired.use(core.pool);
   acquired.use(repeat('heartbeat', reconcilePeriodMs, () => store.owner.noteAlive(core.clock.nowMs()), log));

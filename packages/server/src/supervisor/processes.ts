@@ -5,7 +5,12 @@ import { machineLimits } from '../app/machine-limits.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import type { HostSettings } from '../host/settings.ts';
 import { privilegedPorts } from '../machines/confinement/privileged-ports.ts';
-import { freshProcessCgroup, processesInstance, serviceLimits } from '../machines/confinement/process-cgroup.ts';
+import {
+  freshProcessCgroup,
+  processesInstance,
+  serviceGroupOf,
+  serviceLimits,
+} from '../machines/confinement/process-cgroup.ts';
 import {
   hostConfinement,
   type ServiceFolders,
@@ -17,7 +22,6 @@ import type { QemuDriverOptions } from '../machines/qemu/driver.ts';
 import { detectCgroups } from '../machines/qemu/jail/cgroup-layout.ts';
 import { Cgroups } from '../machines/qemu/jail/cgroups.ts';
 import { ProcessKiller } from '../machines/qemu/jail/process-killer.ts';
-import { instanceOf } from '../machines/qemu/owners/owner-records.ts';
 import { runStep } from '../machines/qemu/steps.ts';
 
 /** What set-up built: everything that is needed to run machines. */
@@ -75,7 +79,7 @@ export class ServiceStarter implements AsyncDisposable {
     this.#plan = plan;
     this.#folders = folders;
     this.#cgroups = cgroups;
-    this.#group = `service-${instanceOf(plan.config.dataDir)}`;
+    this.#group = serviceGroupOf(plan.config.dataDir);
   }
 
   static async open(plan: Plan, folders: ServiceFolders): Promise<ServiceStarter> {

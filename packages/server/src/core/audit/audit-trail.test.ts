@@ -55,6 +55,14 @@ test('a stop writes what is waiting', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test('a call that ends after the stop is logged and keeps nothing running', async () => {
+  await trail[Symbol.asyncDispose]();
+  isDown = true;
+  trail.note(event, ok);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(lines.join('')).toContain('"event":"audit_events_lost"');
+});
+
 test('events wait for a database that is down, up to a limit; what is dropped beyond it is counted in the log', async () => {
   isDown = true;
   for (let index = 0; index < 10_007; index++) trail.note(event, ok);

@@ -32,13 +32,18 @@ export class AuditTrail implements AsyncDisposable {
   #dropped = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
   constructor(context: AuditContext) {
     this.#context = context;
   }
 
-  /** Records an API call that has ended. Does not wait. */
+  /** Records an API call that has ended. Does not wait. One that ends after the trail was closed is only logged. */
   note(event: NewAuditEvent, result: AuditResult): void {
+    if (this.#isClosed) {
+      this.#context.log.error({ events: 1, action: event.action, ...result }, 'audit_events_lost');
+      return;
+    }
     if (this.#waiting.length >= maxWaiting) {
       this.#dropped += 1;
       return;
@@ -74,6 +79,7 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     await this.flush();
     clearTimeout(this.#timer);
     if (this.#waiting.length > 0) this.#context.log.error({ events: this.#waiting.length }, 'audit_events_lost');

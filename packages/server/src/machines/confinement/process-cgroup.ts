@@ -1,9 +1,15 @@
 import { availableParallelism, totalmem } from 'node:os';
 import type { CgroupLimits } from '../qemu/jail/cgroup-limits.ts';
 import type { Cgroups } from '../qemu/jail/cgroups.ts';
+import { instanceOf } from '../qemu/owners/owner-records.ts';
 
 /** Beside the groups of data folders, whose names are hashes: mayfly/processes/<name>. */
 export const processesInstance = 'processes';
+
+/** The group of the service of a data folder. */
+export function serviceGroupOf(dataDir: string): string {
+  return `service-${instanceOf(dataDir)}`;
+}
 
 /** Node's threads and those of mayfly-jail; the service starts no processes. */
 const maxThreads = 128;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
 import type { DriverCapabilities, LaunchRequest, MachineDriver } from '../../core/ports/machine-driver.ts';
 import type { Log } from '../../core/ports/runtime.ts';
+import { processesInstance } from '../confinement/process-cgroup.ts';
 import { runFolderOf } from '../protocol/run-folder.ts';
 import { type AdoptionParts, adoptMachines } from './adopt.ts';
 import { AgentSockets } from './agent-sockets.ts';
@@ -101,6 +102,7 @@ export class QemuDriver implements MachineDriver {
     const killer = new ProcessKiller(tools.jailPath);
     const owners = new OwnerRecords(hostStateDir);
     const cgroupsOf = (folder: string): Cgroups => new Cgroups(layout, instanceOf(folder), { killer, step });
+    const processGroups = new Cgroups(layout, processesInstance, { killer, step });
     const { memoryBytes } = options;
     const cgroups = new Cgroups(layout, instanceOf(dataDir), { killer, step, memoryBytes });
     await owners.register(dataDir);
@@ -144,6 +146,7 @@ export class QemuDriver implements MachineDriver {
       dataDir,
       owners,
       cgroupsOf,
+      processGroups,
       machinesDir,
       resources,
       cgroups,

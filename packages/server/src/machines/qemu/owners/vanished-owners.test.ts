@@ -73,6 +73,7 @@ async function reclaim(): Promise<string[]> {
       remove: async (id) => void removedGroups.push(`${dataDir}/${id}`),
       removeEmptyParents: async () => {},
     }),
+    processGroups: { remove: async (id) => void removedGroups.push(id) },
     log: logged.log,
   };
   await reclaimVanishedOwners(parts);
@@ -84,7 +85,7 @@ it('removes everything that the service of a deleted data folder left', async ()
   await rm(dataDir, { recursive: true });
   expect(await reclaim()).toEqual(['vanished_owner_reclaimed']);
   expect(logged.lines()[0]).toMatchObject({ data_folder: dataDir, machines: ['one'], networks: 1, uids: [2_200_000] });
-  expect(removedGroups).toEqual([`${dataDir}/one`]);
+  expect(removedGroups).toEqual([`${dataDir}/one`, `service-${instanceOf(dataDir)}`]);
   expect([leases.dataFolders(), await records.listOwners(), await owners.list()]).toEqual([[], [], []]);
 });
 

@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import PQueue from 'p-queue';
 import type { Log } from '../../../core/ports/runtime.ts';
+import { serviceGroupOf } from '../../confinement/process-cgroup.ts';
 import { type Cgroups, errorCode } from '../jail/cgroups.ts';
 import { writesNamedFile } from '../jail/proc.ts';
 import type { UidLeases } from '../jail/uid-leases.ts';
@@ -19,6 +20,8 @@ export interface ReclaimParts {
   readonly networks: Pick<MachineNetworks, 'listOwners' | 'slotsOf' | 'reclaim'>;
   /** The cgroups of another data folder. */
   readonly cgroupsOf: (dataDir: string) => Pick<Cgroups, 'list' | 'pidsOf' | 'remove' | 'removeEmptyParents'>;
+  /** The cgroups of Mayfly's own processes, of all data folders. */
+  readonly processGroups: Pick<Cgroups, 'remove'>;
   readonly log: Log;
 }
 
@@ -44,7 +47,7 @@ export async function reclaimVanishedOwners(parts: ReclaimParts): Promise<void> 
 }
 
 async function reclaimIfVanished(parts: ReclaimParts, dataDir: string): Promise<void> {
-  const { owners, leases, networks, cgroupsOf, log } = parts;
+  const { owners, leases, networks, cgroupsOf, processGroups, log } = parts;
   if (!(await isMissing(dataDir)) || (await owners.isRunning(dataDir)) || leases.isHeld(dataDir)) return;
   const cgroups = cgroupsOf(dataDir);
   const ids = await cgroups.list();
@@ -56,6 +59,7 @@ async function reclaimIfVanished(parts: ReclaimParts, dataDir: string): Promise<
   // From here on the leases are this service's, so that no other service uses a slot before its network is removed.
   const slots = leases.takeOver(dataDir, await networks.slotsOf(dataDir));
   await new PQueue({ concurrency: cleanupConcurrency }).addAll(ids.map((id) => () => cgroups.remove(id)));
+  await processGroups.remove(serviceGroupOf(dataDir));
   const removed = await networks.reclaim(dataDir, slots);
   const uids = leases.releaseUnused(dataDir);
   await cgroups.removeEmptyParents();
