@@ -87,7 +87,7 @@ function keepWorking() {
 }
 
 it('creates are refused before the reserve is touched; then the sandbox that wrote most ends with a reason, and nobody else notices', async () => {
-  await expect.poll(() => existsSync(join(fileSystem.path, 'ballast'))).toBe(true);
+  await expect.poll(() => existsSync(join(fileSystem.path, 'service', 'ballast'))).toBe(true);
   const hostile = await createSandbox(service);
   const work = keepWorking();
   // Up to one and a half times the reserve creates are admitted, up to one and a quarter sandboxes stay.
@@ -120,7 +120,7 @@ it('creates are refused before the reserve is touched; then the sandbox that wro
 it('on a disk that another program filled to the last byte the database still writes', async () => {
   const filler = join(fileSystem.path, 'filler');
   onTestFinished(() => rm(filler, { force: true }));
-  const ballast = join(fileSystem.path, 'ballast');
+  const ballast = join(fileSystem.path, 'service', 'ballast');
   await expect.poll(() => existsSync(ballast)).toBe(true);
   await runProgram('dd', ['if=/dev/zero', `of=${filler}`, 'bs=1M', 'status=none'], { deadlineMs: 120_000 }).catch(
     () => {},
