@@ -62,7 +62,7 @@ describe('an operator', () => {
     // Nothing but the suspension ends it: the service has no time limit for a response that makes no progress.
     const endless = await visit(url, '/endless');
     const startedMs = Date.now();
-    const cut = once(endless, 'close');
+    const cut = new Promise((resolve) => endless.once('close', resolve));
     await admin('accounts', 'suspend', '--email', suspended);
     await cut;
     console.log(`the visitor was cut ${Date.now() - startedMs} ms after the command started`);
