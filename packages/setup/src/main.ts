@@ -4,13 +4,14 @@ import { supervise } from '@mayfly/server/supervisor';
 import { createAnnouncer, SetupError } from './announce.ts';
 import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
-import { installService } from './commands/install-service.ts';
+import { installService, uninstallService } from './commands/install-service.ts';
 import { testOnKvm } from './commands/kvm-tests.ts';
 import { uninstall } from './commands/uninstall.ts';
 import { updateGuest } from './commands/update-guest.ts';
 import { readEnvironment } from './environment.ts';
 import { refuseUnfitHost } from './host/problems.ts';
 import { keepEntries, type Prepared, prepare } from './prepare.ts';
+import { refuseWithoutSystemd } from './systemd/systemd-host.ts';
 
 /** A command returns its exit code. */
 interface Command {
@@ -18,6 +19,8 @@ interface Command {
   readonly run: (prepared: Prepared, args: readonly string[]) => Promise<number>;
   /** Whether it starts machines, so that an unfit host is refused before anything is built. */
   readonly startsMachines: boolean;
+  /** Throws what else keeps it from running, before anything is built. */
+  readonly check?: () => void;
 }
 
 const commands: Readonly<Record<string, Command>> = {
@@ -26,7 +29,7 @@ const commands: Readonly<Record<string, Command>> = {
   bench: { run: (_, args) => runBench(args), startsMachines: true },
   destroy: { run: (prepared) => supervise(prepared, 'destroy'), startsMachines: false },
   host: { run: startHost, startsMachines: true },
-  'install-service': { run: () => installService(), startsMachines: true },
+  'install-service': { run: () => installService(), startsMachines: true, check: () => refuseWithoutSystemd() },
   prepare: { run: printArtifacts, startsMachines: false },
 };
 
@@ -40,6 +43,7 @@ const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) =>
   conformance: runConformance,
   metrics: printCodeMetrics,
   uninstall,
+  'uninstall-service': () => uninstallService(),
 };
 
 const [name = '', ...args] = process.argv.slice(2);
@@ -61,6 +65,7 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
       process.stderr.write(`Unknown command "${commandName}". Use one of: ${names}.\n`);
       return 2;
     }
+    command.check?.();
     if (command.startsMachines) await refuseUnfitHost();
     const prepared = await prepare({
       environment: readEnvironment(process.env),
