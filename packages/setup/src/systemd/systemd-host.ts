@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProgramFailed, runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/machines';
 import { SetupError } from '../announce.ts';
 import { hostUnitName, serviceUnitName, unitNames } from './units.ts';
 
@@ -13,7 +13,7 @@ export interface SystemdHost {
   /** Whether systemd runs this host. */
   readonly isRunning: boolean;
   readonly systemctl: (...args: readonly string[]) => Promise<void>;
-  /** Whether a unit is active or becomes so. */
+  /** Whether a unit is active, becomes so or waits for its restart. */
   readonly isActive: (unit: string) => Promise<boolean>;
 }
 
@@ -26,13 +26,9 @@ export const systemdHost: SystemdHost = {
   isRunning: existsSync('/run/systemd/system'),
   systemctl: async (...args) => void (await runProgram('systemctl', args, { deadlineMs: systemctlMs })),
   isActive: async (unit) => {
-    try {
-      await runProgram('systemctl', ['is-active', '--quiet', unit], { deadlineMs: 60_000 });
-      return true;
-    } catch (error) {
-      if (error instanceof ProgramFailed) return false;
-      throw error;
-    }
+    const args = ['show', '--property=ActiveState', '--value', unit];
+    const state = await runProgram('systemctl', args, { deadlineMs: 60_000 });
+    return !['inactive', 'failed'].includes(state.trim());
   },
 };
 
