@@ -73,7 +73,10 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, pag
   });
 
   it('shows only commands and options of `mayfly` that exist', () => {
-    const calls = [...codeOf(page).matchAll(/\bmayfly (admin(?: [a-z-]+){0,2})((?: --?[^\n|`)]*)?)/g)];
+    const calls = [
+      ...codeOf(page).matchAll(/\bmayfly (admin(?: [a-z-]+){0,2})((?: --?[^\n|`)]*)?)/g),
+      ...codeOf(page).matchAll(/\bnpx mayfly ((?!admin\b)[a-z][a-z-]*)/g),
+    ];
     const unknown = calls.filter(([, command = '', options = '']) => {
       const help = helpOf(command);
       if (help === undefined) return true;

@@ -4,13 +4,15 @@ import { supervise } from '@mayfly/server/supervisor';
 import { createAnnouncer, SetupError } from './announce.ts';
 import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
-import { installService } from './commands/install-service.ts';
+import { installService, uninstallService } from './commands/install-service.ts';
 import { testOnKvm } from './commands/kvm-tests.ts';
 import { uninstall } from './commands/uninstall.ts';
 import { updateGuest } from './commands/update-guest.ts';
 import { readEnvironment } from './environment.ts';
 import { refuseUnfitHost } from './host/problems.ts';
 import { keepEntries, type Prepared, prepare } from './prepare.ts';
+import { readSettings } from './systemd/environment-file.ts';
+import { refuseWithoutSystemd, systemdHost } from './systemd/systemd-host.ts';
 
 /** A command returns its exit code. */
 interface Command {
@@ -18,6 +20,8 @@ interface Command {
   readonly run: (prepared: Prepared, args: readonly string[]) => Promise<number>;
   /** Whether it starts machines, so that an unfit host is refused before anything is built. */
   readonly startsMachines: boolean;
+  /** Runs before anything is built. Throws what else keeps the command from running. */
+  readonly check?: () => Promise<void>;
 }
 
 const commands: Readonly<Record<string, Command>> = {
@@ -26,7 +30,7 @@ const commands: Readonly<Record<string, Command>> = {
   bench: { run: (_, args) => runBench(args), startsMachines: true },
   destroy: { run: (prepared) => supervise(prepared, 'destroy'), startsMachines: false },
   host: { run: startHost, startsMachines: true },
-  'install-service': { run: () => installService(), startsMachines: true },
+  'install-service': { run: () => installService(), startsMachines: true, check: checkInstallation },
   prepare: { run: printArtifacts, startsMachines: false },
 };
 
@@ -40,6 +44,7 @@ const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) =>
   conformance: runConformance,
   metrics: printCodeMetrics,
   uninstall,
+  'uninstall-service': () => uninstallService(),
 };
 
 const [name = '', ...args] = process.argv.slice(2);
@@ -61,6 +66,7 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
       process.stderr.write(`Unknown command "${commandName}". Use one of: ${names}.\n`);
       return 2;
     }
+    await command.check?.();
     if (command.startsMachines) await refuseUnfitHost();
     const prepared = await prepare({
       environment: readEnvironment(process.env),
@@ -95,6 +101,12 @@ async function startService(prepared: Prepared): Promise<number> {
 async function startHost(prepared: Prepared): Promise<number> {
   using _entries = keepEntries(prepared);
   return await supervise(prepared, 'host');
+}
+
+/** Set-up uses the settings of an earlier installation, as the units do. */
+async function checkInstallation(): Promise<void> {
+  refuseWithoutSystemd();
+  Object.assign(process.env, await readSettings(systemdHost.environmentFile));
 }
 
 /** Prints where the artifacts are, as JSON for scripts. */

@@ -1,4 +1,4 @@
-/** What a process exits with when it cannot start and said why: EX_CONFIG of sysexits.h. The supervisor does not start it again. */
+/** What a process exits with when it cannot start and said why: EX_CONFIG of sysexits.h. The supervisor does not start it again, unless it ran before. */
 export const cannotStartCode = 78;
 
 /** A reason for which a process cannot start until the operator does what the message says. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -11,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { withHostCapabilities } from '../machines/qemu/host-capabilities.ts';
 import { splitDataFolder } from './data-layout.ts';
 
 const user = { uid: 54_321, gid: 54_322 };
@@ -64,6 +66,15 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
     expect(readFileSync(join(dataDir, 'service/mayfly.db'), 'utf8')).toBe('mayfly.db');
     expect(ownerOf('service/preview-authority/root.key')).toEqual([54_321, 54_322, '600']);
     expect(ownerOf('machines/sbx_1/disk')).toEqual([0, 0, '600']);
+  });
+
+  test('is prepared again with the capabilities of the host process only, as under systemd', () => {
+    splitDataFolder(dataDir, user);
+    const module = JSON.stringify(join(import.meta.dirname, 'data-layout.ts'));
+    const code = `(await import(${module})).splitDataFolder(${JSON.stringify(dataDir)}, ${JSON.stringify(user)})`;
+    const [program, ...args] = withHostCapabilities([process.execPath, '--input-type=module', '-e', code]);
+    const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
   });
 
   test('with two databases is refused, and nothing is lost', () => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOwn } from '../app/data-folder.ts';
 import { StartError } from '../app/start-error.ts';
@@ -27,7 +27,8 @@ export function splitDataFolder(dataDir: string, user: UserIds): ReturnType<type
   // The service sees it through a mount, so it must be there before the host process makes its sockets in it.
   if (!existsSync(runDir)) mkdirSync(runDir, { mode: 0o710 });
   lchownSync(runDir, 0, user.gid);
-  chmodSync(serviceDir, 0o700);
+  // Only if necessary: root without CAP_FOWNER may not change the mode of another user's folder.
+  if ((statSync(serviceDir).mode & 0o777) !== 0o700) chmodSync(serviceDir, 0o700);
   giveTo(serviceDir, user);
   return folders;
 }

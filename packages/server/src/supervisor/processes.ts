@@ -4,7 +4,7 @@ import type { Config } from '../app/config.ts';
 import { machineLimits } from '../app/machine-limits.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import type { HostSettings } from '../host/settings.ts';
-import { privilegedPorts } from '../machines/confinement/privileged-ports.ts';
+import { privilegedPorts, type WantedPort } from '../machines/confinement/privileged-ports.ts';
 import {
   freshProcessCgroup,
   processesInstance,
@@ -112,9 +112,10 @@ export class ServiceStarter implements AsyncDisposable {
   }
 }
 
-function wantedPorts({ host, port, previewHost, previewPort }: Config) {
+/** Where the service is to listen. */
+export function wantedPorts({ host, port, previewHost, previewPort }: Config): readonly WantedPort[] {
   return [
     { name: 'api', host, port },
     { name: 'previews', host: previewHost, port: previewPort },
-  ] as const;
+  ];
 }

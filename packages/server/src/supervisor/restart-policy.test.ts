@@ -24,7 +24,14 @@ test('a process that said why it cannot start is not restarted', () => {
     kind: 'give up',
     exitCode: 1,
   });
-  expect(policy.afterEnd({ code: 1, signal: null, uptimeMs: 10 }).kind).toBe('restart');
+});
+
+test('a process that ran before is restarted even if it says that it cannot start, because the reason may go away', () => {
+  const policy = new RestartPolicy();
+  policy.afterEnd(crash);
+  const cannotStart = { code: cannotStartCode, signal: null, uptimeMs: 10 };
+  expect(policy.afterEnd(cannotStart)).toEqual({ kind: 'restart', pauseMs: 400 });
+  expect(policy.afterEnd(cannotStart)).toEqual({ kind: 'restart', pauseMs: 800 });
 });
 
 test('an end is described by its signal or its exit code', () => {

@@ -19,12 +19,17 @@ const stableMs = 60_000;
 
 const pauses = { firstMs: 200, longestMs: 30_000 };
 
-/** Decides about each end of one process: it is restarted with growing pauses, unless it explained why it cannot start. */
+/**
+ * Decides about each end of one process: it is restarted with growing pauses, unless its first start explained why it cannot start. Later the reason may
+ * go away, such as a database that is down: the settings are the same with which it started before.
+ */
 export class RestartPolicy {
   readonly #backoff = new Backoff(pauses);
+  #isFirst = true;
 
   afterEnd({ code, uptimeMs }: ProcessEnd): AfterEnd {
-    if (code === cannotStartCode) return { kind: 'give up', exitCode: 1 };
+    if (code === cannotStartCode && this.#isFirst) return { kind: 'give up', exitCode: 1 };
+    this.#isFirst = false;
     if (uptimeMs >= stableMs) this.#backoff.reset();
     return { kind: 'restart', pauseMs: this.#backoff.nextMs() };
   }

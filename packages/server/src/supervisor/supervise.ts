@@ -4,16 +4,19 @@ import { reportFailedStart } from '../app/failed-start.ts';
 import { watchGuestAge } from '../app/guest-age.ts';
 import { protectFromOutOfMemory } from '../app/oom-protection.ts';
 import { describeHostProblems, StartError } from '../app/start-error.ts';
+import { oneLine } from '../core/errors/api-error.ts';
 import { explainUnreadableCode } from '../machines/confinement/readable-code.ts';
 import type { ServiceFolders, UserIds } from '../machines/confinement/spec.ts';
 import { findUser, serviceUserName } from '../machines/confinement/system-user.ts';
 import { copyTlsFiles } from '../machines/confinement/tls-copy.ts';
+import { hostSocketPath } from '../machines/protocol/run-folder.ts';
 import { checkNetworkSupport } from '../machines/qemu/network/check-support.ts';
 import { openLog } from '../process/log.ts';
 import { ignoreClosedTerminal, watchStopSignals } from '../process/stop-signals.ts';
 import { splitDataFolder } from './data-layout.ts';
 import { checkout, type Plan, type PreparedMachines, ServiceStarter, startHost, type Task } from './processes.ts';
 import { SupervisedProcess } from './supervised-process.ts';
+import { notifySystemd } from './systemd-notify.ts';
 
 /**
  * Runs the host process and the service, and starts each of them again when it ends, until SIGINT, SIGTERM or SIGHUP, or until one of them says
@@ -53,7 +56,10 @@ async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<n
   const folders = prepareFolder(config.dataDir, user);
   await using acquired = new AsyncDisposableStack();
   const { tlsFiles } = config;
-  if (tlsFiles) acquired.use(await copyTlsFiles(tlsFiles, { folder: folders.tlsDir, gid: user.gid, log }));
+  if (tlsFiles) {
+    const options = { folder: folders.tlsDir, gid: user.gid, log, keep: task === 'host' };
+    acquired.use(await copyTlsFiles(tlsFiles, options).catch(explainUnreadableCertificate));
+  }
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const processes = [new SupervisedProcess({ name: 'host', start: () => startHost(plan), log, say })];
   if (task !== 'host') {
@@ -66,9 +72,19 @@ async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<n
   process.on('exit', () => {
     for (const supervised of processes) supervised.kill();
   });
+  const stopped = new AbortController();
+  void notifySystemd(hostSocketPath(folders.runDir), stopped.signal, log);
   const code = await Promise.race([stopRequested.then(() => 0), ...processes.map(({ ended }) => ended)]);
+  stopped.abort();
   for (const supervised of processes) await supervised.stop();
   return code;
+}
+
+function explainUnreadableCertificate(cause: unknown): never {
+  throw new StartError(
+    `The certificate or its key cannot be read (${oneLine(cause)}). Check MAYFLY_TLS_CERT and MAYFLY_TLS_KEY.`,
+    { cause },
+  );
 }
 
 /** Splits the data folder while nobody uses it. The host process locks it afterwards. */

@@ -1,50 +1,141 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { installService, type SystemdHost } from './install-service.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tryLock } from '../cache/lock.ts';
+import type { SystemdHost } from '../systemd/systemd-host.ts';
+import { installService, uninstallService } from './install-service.ts';
 
 let folder: string;
 let calls: string[];
 let printed: string;
+let active: Set<string>;
 let host: SystemdHost;
+const print = (text: string): void => {
+  printed += text;
+};
+const unit = (name: string) => readFileSync(join(folder, 'units', name), 'utf8');
+/** Settings with folders that exist only in this test. */
+const settings = (others: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
+  MAYFLY_DATA_DIR: join(folder, 'data'),
+  PATH: '/root/.nvm/bin:/opt/x/node_modules/.bin:/usr/bin',
+  ...others,
+});
+const install = (others?: NodeJS.ProcessEnv) => installService(host, settings(others), print);
+
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'mayfly-systemd-'));
-  calls = [];
-  printed = '';
+  chmodSync(folder, 0o755);
+  [calls, printed, active] = [[], '', new Set()];
   mkdirSync(join(folder, 'units'));
   host = {
     unitDir: join(folder, 'units'),
     environmentFile: join(folder, 'etc/mayfly.env'),
     isRunning: true,
     systemctl: async (...args) => void calls.push(args.join(' ')),
-    print: (text) => {
-      printed += text;
-    },
+    isActive: async (name) => active.has(name),
   };
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('writes both units and the present settings, and starts them now and at boot', async () => {
-  expect(await installService(host, { MAYFLY_PORT: '9090', PATH: '/bin' })).toBe(0);
-  expect(calls).toEqual(['daemon-reload', 'enable --now mayfly-host.service mayfly.service']);
-  expect(readFileSync(join(folder, 'units/mayfly.service'), 'utf8')).toContain('User=mayfly');
-  expect(readFileSync(join(folder, 'units/mayfly-host.service'), 'utf8')).toContain('CAP_NET_ADMIN');
-  const settings = readFileSync(host.environmentFile, 'utf8');
-  expect(settings).toContain('\nMAYFLY_PORT="9090"\n');
-  expect(settings).not.toContain('PATH');
-  expect(statSync(host.environmentFile).mode & 0o777).toBe(0o600);
-  expect(printed).toContain('also after a reboot');
+describe('installing', () => {
+  test('writes both units and the present settings, and starts them now and at boot', async () => {
+    expect(await install({ MAYFLY_PORT: '9090', PGPASSWORD: 'a"$b' })).toBe(0);
+    expect(calls).toEqual([
+      'daemon-reload',
+      'enable mayfly-host.service mayfly.service',
+      'restart mayfly-host.service mayfly.service',
+    ]);
+    expect(readdirSync(join(folder, 'units')).toSorted()).toEqual(['mayfly-host.service', 'mayfly.service']);
+    expect(unit('mayfly.service')).toContain('User=mayfly');
+    expect(unit('mayfly-host.service')).toContain('CAP_NET_ADMIN');
+    expect(unit('mayfly-host.service')).toMatch(/^Environment=PATH=\/root\/\.nvm\/bin:\/usr\/bin:/m);
+    const text = readFileSync(host.environmentFile, 'utf8');
+    expect(text).toContain('\nMAYFLY_PORT="9090"\nPGPASSWORD="a\\"\\$b"\n');
+    expect(text).not.toContain('PATH=');
+    expect(statSync(host.environmentFile).mode & 0o777).toBe(0o600);
+    expect(printed).toContain('also after a reboot');
+  });
+
+  test('again uses the settings of the earlier installation, and restarts what runs', async () => {
+    mkdirSync(join(folder, 'etc'));
+    const kept = `MAYFLY_DATA_DIR="${folder}/earlier"\nMAYFLY_PORT=443\n`;
+    writeFileSync(host.environmentFile, kept);
+    active.add('mayfly-host.service');
+    mkdirSync(join(folder, 'earlier'));
+    using _running = await tryLock(join(folder, 'earlier/lock'));
+    expect(await install({ MAYFLY_PORT: '9090' })).toBe(0);
+    expect(readFileSync(host.environmentFile, 'utf8')).toBe(kept);
+    expect(unit('mayfly.service')).toContain(`\nBindPaths=${folder}/earlier/service\n`);
+    expect(printed).toContain('was not changed');
+    expect(calls.at(-1)).toBe('restart mayfly-host.service mayfly.service');
+  });
+
+  test('ports below 1024 become sockets of systemd, and are removed when they are no longer wanted', async () => {
+    await install({ MAYFLY_PORT: '443', MAYFLY_PREVIEW_PORT: '444', MAYFLY_PREVIEW_HOST: '::1' });
+    expect(unit('mayfly.service')).toContain('\nSockets=mayfly-api.socket\nSockets=mayfly-previews.socket\n');
+    expect(unit('mayfly-api.socket')).toContain(
+      'ListenStream=127.0.0.1:443\nFileDescriptorName=api\nService=mayfly.service\n',
+    );
+    expect(unit('mayfly-previews.socket')).toContain('ListenStream=[::1]:444\n');
+    rmSync(host.environmentFile);
+    calls = [];
+    await install({ MAYFLY_PORT: '443' });
+    expect(calls[0]).toBe('disable --now mayfly-previews.socket');
+    expect(existsSync(join(folder, 'units/mayfly-previews.socket'))).toBe(false);
+    expect(unit('mayfly.service')).not.toContain('previews.socket');
+  });
+
+  test('is refused, before anything is changed, where systemd does not run', async () => {
+    host = { ...host, isRunning: false };
+    await expect(install()).rejects.toThrow('not run by systemd');
+    expect(calls).toEqual([]);
+    expect(existsSync(host.environmentFile)).toBe(false);
+  });
+
+  test('is refused while another Mayfly uses the data folder', async () => {
+    mkdirSync(join(folder, 'data'));
+    using _running = await tryLock(join(folder, 'data/lock'));
+    await expect(install()).rejects.toThrow('Stop it, then try again');
+    expect(readdirSync(join(folder, 'units'))).toEqual([]);
+  });
+
+  test('is refused with settings that Mayfly refuses, paths that systemd would interpret, and folders that the service cannot reach', async () => {
+    await expect(install({ MAYFLY_PORT: 'x' })).rejects.toThrow('MAYFLY_PORT');
+    await expect(install({ MAYFLY_DATA_DIR: `${folder}/a b` })).rejects.toThrow('would not understand');
+    await expect(install({ MAYFLY_DATA_DIR: `${folder}/100%` })).rejects.toThrow('would not understand');
+    mkdirSync(join(folder, 'closed'), { mode: 0o700 });
+    await expect(install({ MAYFLY_DATA_DIR: `${folder}/closed/data` })).rejects.toThrow(`chmod o+x ${folder}/closed`);
+    expect(calls).toEqual([]);
+  });
 });
 
-test('keeps the settings of an earlier installation', async () => {
-  mkdirSync(join(folder, 'etc'));
-  writeFileSync(host.environmentFile, 'MAYFLY_PORT=1\n');
-  await installService(host, { MAYFLY_PORT: '9090' });
-  expect(readFileSync(host.environmentFile, 'utf8')).toBe('MAYFLY_PORT=1\n');
-});
+describe.runIf(process.getuid?.() === 0)('uninstalling', () => {
+  test('stops and removes what was installed, and keeps settings', async () => {
+    await install({ MAYFLY_PORT: '443' });
+    calls = [];
+    mkdirSync(join(folder, 'units/mayfly.service.d'));
+    writeFileSync(join(folder, 'units/other.service'), '');
+    expect(await uninstallService(host, print)).toBe(0);
+    expect(calls).toEqual(['disable --now mayfly.service mayfly-api.socket mayfly-host.service', 'daemon-reload']);
+    expect(readdirSync(join(folder, 'units'))).toEqual(['other.service']);
+    expect(existsSync(host.environmentFile)).toBe(true);
+    expect(printed).toContain('Sandboxes stay alive');
+  });
 
-test('is refused where systemd does not run', async () => {
-  await expect(installService({ ...host, isRunning: false }, {})).rejects.toThrow('not run by systemd');
-  expect(calls).toEqual([]);
+  test('without an installation changes nothing', async () => {
+    expect(await uninstallService(host, print)).toBe(0);
+    expect(calls).toEqual([]);
+    expect(printed).toContain('not installed as a service');
+  });
 });

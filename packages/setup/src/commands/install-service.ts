@@ -1,74 +1,143 @@
-import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { readConfig } from '@mayfly/server/app';
-import { hostCapabilities, runProgram } from '@mayfly/server/machines';
+import { existsSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import { type Config, isDataFolderInUse, readConfig, StartError } from '@mayfly/server/app';
+import { hostCapabilities, hostStateDir, privilegedPorts, serviceLimits } from '@mayfly/server/machines';
+import { wantedPorts } from '@mayfly/server/supervisor';
 import { SetupError } from '../announce.ts';
 import { projectRoot } from '../environment.ts';
-import { hostUnit, hostUnitName, serviceUnit, serviceUnitName, type UnitPlan } from '../systemd/units.ts';
+import { readSettings, writeSettings } from '../systemd/environment-file.ts';
+import {
+  installedUnits,
+  isMayflyActive,
+  refuseWithoutSystemd,
+  removeUnits,
+  type SystemdHost,
+  systemdHost,
+} from '../systemd/systemd-host.ts';
+import { hostUnitName, serviceUnitName, type UnitPlan, unitFiles } from '../systemd/units.ts';
 
-/** The parts of the host that installing touches; replaced in tests. */
-export interface SystemdHost {
-  readonly unitDir: string;
-  readonly environmentFile: string;
-  /** Whether systemd runs this host. */
-  readonly isRunning: boolean;
-  readonly systemctl: (...args: readonly string[]) => Promise<void>;
-  readonly print: (text: string) => void;
-}
+type Print = (text: string) => void;
 
-const systemdHost: SystemdHost = {
-  unitDir: '/etc/systemd/system',
-  environmentFile: '/etc/mayfly/mayfly.env',
-  isRunning: existsSync('/run/systemd/system'),
-  systemctl: async (...args) => void (await runProgram('systemctl', args, { deadlineMs: 60_000 })),
-  print: (text) => void process.stdout.write(text),
-};
-
-const template = `# Settings of Mayfly, one per line; docs/settings.md lists them. Restart after a change: systemctl restart mayfly-host mayfly
-`;
+const printOut: Print = (text) => void process.stdout.write(text);
 
 /**
  * `mayfly install-service`: runs Mayfly under systemd from now on, also after a reboot. Settings that are set now are kept in the environment file, unless there
- * is one. Returns the exit code.
+ * is one. Installs again what is installed already. Returns the exit code.
  */
-export async function installService(host: SystemdHost = systemdHost, env = process.env): Promise<number> {
-  if (!host.isRunning) {
+export async function installService(
+  host: SystemdHost = systemdHost,
+  env = process.env,
+  print: Print = printOut,
+): Promise<number> {
+  refuseWithoutSystemd(host);
+  const found = await readSettings(host.environmentFile);
+  const config = readSettingsOf(found ?? env);
+  const plan = await planUnits(config, host.environmentFile, env);
+  refuseUnusablePaths(plan);
+  if (!(await isMayflyActive(host)) && isDataFolderInUse(config.dataDir)) {
     throw new SetupError(
-      'This host is not run by systemd. Start Mayfly with npm start, or with the init system of this host.',
+      `A Mayfly that systemd did not start is using the data folder ${config.dataDir}. Stop it, then try again: its sandboxes stay alive.`,
     );
   }
-  const { dataDir, cacheDir } = readConfig(env);
-  const plan: UnitPlan = {
-    checkout: projectRoot,
-    nodePath: process.execPath,
-    dataDir,
-    cacheDir,
-    environmentFile: host.environmentFile,
-    hostCapabilities: Object.keys(hostCapabilities).map((name) => name.toUpperCase()),
-  };
-  await keepSettings(host.environmentFile, env);
-  await writeFile(join(host.unitDir, hostUnitName), hostUnit(plan));
-  await writeFile(join(host.unitDir, serviceUnitName), serviceUnit(plan));
+  if (found === undefined) await writeSettings(host.environmentFile, env);
+  const units = unitFiles(plan);
+  await removeUnits(
+    host,
+    installedUnits(host).filter((name) => !units.has(name)),
+  );
+  for (const [name, text] of units) await writeFile(join(host.unitDir, name), text);
   await host.systemctl('daemon-reload');
-  await host.systemctl('enable', '--now', hostUnitName, serviceUnitName);
-  host.print(
+  await host.systemctl('enable', hostUnitName, serviceUnitName);
+  await host.systemctl('restart', hostUnitName, serviceUnitName);
+  print(
     `Mayfly runs under systemd, also after a reboot.
-  Settings  ${host.environmentFile}
-  API key   ${join(dataDir, 'service', 'first-api-key')}, if this is the first start
+  Settings  ${host.environmentFile}${found === undefined ? '' : ' (it was there already and was not changed)'}
+  API key   ${join(config.dataDir, 'service', 'first-api-key')}, if this is the first start
+  State     systemctl status mayfly mayfly-host
   Logs      journalctl -u mayfly -u mayfly-host -f
   Stop      systemctl stop mayfly mayfly-host (sandboxes stay alive)
+  Undo      npx mayfly uninstall-service
 `,
   );
   return 0;
 }
 
-/** Writes the settings of this environment to a file that only root can read: it may hold the password of the database. */
-async function keepSettings(path: string, env: NodeJS.ProcessEnv): Promise<void> {
-  if (existsSync(path)) return;
-  const lines = Object.entries(env)
-    .filter(([name, value]) => name.startsWith('MAYFLY_') && value !== undefined)
-    .map(([name, value]) => `${name}="${String(value).replaceAll(/["\\$`]/g, '\\$&')}"\n`);
-  await mkdir(join(path, '..'), { recursive: true });
-  await writeFile(path, template + lines.join(''), { mode: 0o600, flag: 'wx' });
+/** `mayfly uninstall-service`: stops Mayfly and takes it away from systemd. Sandboxes, data and settings stay. Returns the exit code. */
+export async function uninstallService(host: SystemdHost = systemdHost, print: Print = printOut): Promise<number> {
+  if (process.getuid?.() !== 0) throw new SetupError('This needs root. Run it with sudo.');
+  const units = installedUnits(host);
+  if (units.length === 0) {
+    print('Mayfly is not installed as a service. Nothing was changed.\n');
+    return 0;
+  }
+  await removeUnits(host, units);
+  print(
+    `Mayfly is stopped and no longer runs under systemd. Sandboxes stay alive: npm start adopts them, npm run destroy destroys them.
+The settings in ${host.environmentFile} are kept. To use them: set -a; . ${host.environmentFile}; set +a; npm start
+`,
+  );
+  return 0;
+}
+
+function readSettingsOf(env: NodeJS.ProcessEnv): Config {
+  try {
+    return readConfig(env);
+  } catch (error) {
+    if (error instanceof StartError) throw new SetupError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function planUnits(config: Config, environmentFile: string, env: NodeJS.ProcessEnv): Promise<UnitPlan> {
+  const { dataDir, cacheDir } = config;
+  return {
+    checkout: projectRoot,
+    nodePath: process.execPath,
+    dataDir,
+    cacheDir,
+    stateDir: hostStateDir,
+    environmentFile,
+    programFolders: programFolders(env.PATH),
+    hostCapabilities: Object.keys(hostCapabilities).map((name) => name.toUpperCase()),
+    serviceMemoryBytes: serviceLimits().memoryBytes,
+    ports: await privilegedPorts(wantedPorts(config)),
+  };
+}
+
+/** Where the programs of this session are, npm among them, without the folders that npm itself adds. */
+function programFolders(path = ''): readonly string[] {
+  const folders = path.split(':').filter((folder) => isAbsolute(folder) && !/node_modules|[^\w./+@-]/.test(folder));
+  return [...new Set([...folders, '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'])];
+}
+
+/** Refuses paths that systemd would interpret, and those that the service's user cannot reach. */
+function refuseUnusablePaths({ checkout, dataDir, cacheDir }: UnitPlan): void {
+  for (const path of [checkout, dataDir, cacheDir]) {
+    if (/[^\w./+@-]/.test(path)) {
+      throw new SetupError(
+        `systemd would not understand the path ${path}. Use one with letters, digits, dots, hyphens and underscores only.`,
+      );
+    }
+  }
+  for (const path of [checkout, dataDir]) {
+    const closed = closedFolderAbove(path);
+    if (closed !== undefined) {
+      throw new SetupError(
+        `The service runs as an unprivileged user, which may not enter ${closed}. Let others pass through it (chmod o+x ${closed}), or use a folder below /opt or /var/lib instead of ${path}.`,
+      );
+    }
+  }
+}
+
+/** Folders that systemd replaces by empty ones for the service, so that their modes do not matter. */
+const replacedFolders = ['/home', '/root', '/run/user'];
+
+/** The folder above a path that other users may not enter; undefined if there is none. */
+function closedFolderAbove(path: string): string | undefined {
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    if (replacedFolders.some((replaced) => `${folder}/`.startsWith(`${replaced}/`))) return undefined;
+    if (existsSync(folder) && (statSync(folder).mode & 0o001) === 0) return folder;
+  }
+  return undefined;
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tryLock } from '../cache/lock.ts';
 import { findUsedFiles } from '../cache/prune.ts';
 import { recordAddedPackages } from '../host/install-packages.ts';
@@ -16,10 +16,13 @@ let aptCalls: string[];
 /** What `apt-get --simulate remove` would remove, besides the package itself. */
 let dependants: Record<string, string[]>;
 let answers: boolean[];
+let systemctlCalls: string[];
+let active: Set<string>;
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'mayfly-uninstall-'));
   [printed, asked, aptCalls, dependants, answers] = [[], [], [], {}, []];
+  [systemctlCalls, active] = [[], new Set()];
   host = {
     cacheDir: join(root, 'cache'),
     dataDir: join(root, 'data'),
@@ -35,6 +38,17 @@ beforeEach(async () => {
     takeDownNetwork: () => Promise.resolve(true),
     findUser: () => Promise.resolve(undefined),
     removeUser: () => Promise.reject(new Error('there is no user')),
+    systemd: {
+      unitDir: join(root, 'units'),
+      environmentFile: join(root, 'etc/mayfly.env'),
+      isRunning: true,
+      systemctl: (...args) => {
+        systemctlCalls.push(args.join(' '));
+        if (args[0] === 'stop') active.clear();
+        return Promise.resolve();
+      },
+      isActive: (name) => Promise.resolve(active.has(name)),
+    },
     ask: (question) => {
       asked.push(question);
       return Promise.resolve(answers.shift() ?? false);
@@ -77,6 +91,44 @@ test('it removes the system user that set-up created, after the data folder if t
   await uninstallFrom(['--yes', '--data'], host);
   expect(removed).toEqual([`998 ${host.dataDir} true`, `998 ${host.dataDir} false`]);
   expect(printed).toContain('  • the system user mayfly');
+});
+
+describe('under systemd', () => {
+  beforeEach(async () => {
+    await mkdir(host.systemd.unitDir);
+    await mkdir(join(root, 'etc'));
+    await writeFile(host.systemd.environmentFile, '');
+    for (const name of ['mayfly.service', 'mayfly-host.service', 'mayfly-api.socket', 'ssh.service']) {
+      await writeFile(join(host.systemd.unitDir, name), '');
+    }
+    active = new Set(['mayfly.service', 'mayfly-host.service']);
+  });
+
+  test('the units are stopped, disabled and removed; their settings go with the data', async () => {
+    expect(await uninstallFrom(['--yes'], host)).toBe(0);
+    const names = 'mayfly.service mayfly-api.socket mayfly-host.service';
+    expect(printed).toContain(`  • the systemd units ${names.replaceAll(' ', ', ')}, which are stopped first`);
+    expect(systemctlCalls).toEqual([`stop ${names}`, `disable --now ${names}`, 'daemon-reload']);
+    expect(await readdir(host.systemd.unitDir)).toEqual(['ssh.service']);
+    expect(existsSync(host.systemd.environmentFile)).toBe(true);
+    expect(await uninstallFrom(['--yes', '--data'], host)).toBe(0);
+    expect(existsSync(join(root, 'etc'))).toBe(false);
+  });
+
+  test('they are started again if sandboxes are still running', async () => {
+    const file = await open(join(host.cacheDir, 'kernel/0123456789abcdef/manifest.json'));
+    expect(await uninstallFrom(['--yes'], { ...host, findUsed: findUsedFiles })).toBe(1);
+    await file.close();
+    expect(systemctlCalls.at(-1)).toBe('start mayfly.service mayfly-host.service');
+    expect(printed.join('\n')).toContain('run npm run destroy');
+    expect(await readdir(host.systemd.unitDir)).toHaveLength(4);
+  });
+
+  test('nothing is stopped before the operator agreed', async () => {
+    answers = [false];
+    expect(await uninstallFrom([], host)).toBe(1);
+    expect(systemctlCalls).toEqual([]);
+  });
 });
 
 test('--data removes the data folder too, but nothing that the service did not create', async () => {

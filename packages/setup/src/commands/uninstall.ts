@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { isDataFolderInUse, readConfig, removeDataFolder } from '@mayfly/server/app';
@@ -17,12 +17,14 @@ import {
 } from '../host/install-packages.ts';
 import { backportsSourcesPath } from '../host/install-plan.ts';
 import { findCreatedUser, removeServiceUser } from '../host/service-user.ts';
+import { readSettings } from '../systemd/environment-file.ts';
+import { installedUnits, isMayflyActive, removeUnits, type SystemdHost, systemdHost } from '../systemd/systemd-host.ts';
 
 const usage = `Usage: npm run uninstall [-- options]
-Removes what set-up put on this host: the cache, the Debian packages it installed, its apt source, its system user and its network set-up.
-The data folder (accounts, records, the preview authority) is kept unless --data is given.
+Removes what set-up put on this host: the systemd units of install-service, the cache, the Debian packages it installed, its apt source, its system
+user and its network set-up. The data folder (accounts, records, the preview authority) and the settings of the units are kept unless --data is given.
   --yes    do not ask
-  --data   also remove the data folder
+  --data   also remove the data folder and the settings of the units
 `;
 
 /** Everything of the host that uninstalling touches; replaced in tests. */
@@ -40,6 +42,7 @@ export interface InstalledHost {
   /** The system user that set-up created; undefined if there is none. */
   readonly findUser: () => Promise<SystemUser | undefined>;
   readonly removeUser: (user: SystemUser, dataDir: string) => Promise<void>;
+  readonly systemd: SystemdHost;
   /** Asks a yes-or-no question; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
   readonly print: (line: string) => void;
@@ -51,9 +54,11 @@ export async function uninstall(args: readonly string[]): Promise<number> {
     process.stderr.write('Uninstalling needs root. Run it with sudo: sudo npm run uninstall\n');
     return 1;
   }
+  // What runs under systemd uses the folders that its settings name.
+  const env = { ...(await readSettings(systemdHost.environmentFile)), ...process.env };
   return await uninstallFrom(args, {
-    cacheDir: readEnvironment(process.env).cacheDir,
-    dataDir: readConfig().dataDir,
+    cacheDir: readEnvironment(env).cacheDir,
+    dataDir: readConfig(env).dataDir,
     stateDir: hostStateDir,
     sourcesPath: backportsSourcesPath,
     apt: runApt,
@@ -62,6 +67,7 @@ export async function uninstall(args: readonly string[]): Promise<number> {
     takeDownNetwork,
     findUser: () => findCreatedUser(),
     removeUser: (user, dataDir) => removeServiceUser(user, dataDir),
+    systemd: systemdHost,
     ask: process.stdin.isTTY ? askOnTerminal : undefined,
     print: (line) => void process.stderr.write(`${line}\n`),
   });
@@ -69,21 +75,21 @@ export async function uninstall(args: readonly string[]): Promise<number> {
 
 /** Uninstalls from a host. Refuses, and changes nothing, while a service or sandbox is alive. */
 export async function uninstallFrom(args: readonly string[], host: InstalledHost): Promise<number> {
-  const { cacheDir, dataDir, stateDir, sourcesPath, print } = host;
+  const { cacheDir, dataDir, stateDir, sourcesPath, systemd, print } = host;
   const options = parse(args, print);
   if (options === undefined) return 2;
   if (options.help) {
     print(usage);
     return 0;
   }
-  const problems = await findUses(host);
-  if (problems.length > 0) {
-    print(['Mayfly is still in use. Nothing was changed.', ...problems.map((problem) => `  • ${problem}`)].join('\n'));
-    return 1;
-  }
+  const units = installedUnits(systemd);
+  const isActive = units.length > 0 && (await isMayflyActive(systemd));
+  if (!isActive && (await isInUse(host))) return 1;
   const packages = await findRemovablePackages(host);
   print('This removes:');
   print(`  • the cache ${cacheDir} (guest image, templates, compiled programs)`);
+  if (units.length > 0)
+    print(`  • the systemd units ${units.join(', ')}${isActive ? ', which are stopped first' : ''}`);
   if (existsSync(sourcesPath)) print(`  • the apt source ${sourcesPath}`);
   const user = await host.findUser();
   if (user) print(`  • the system user ${serviceUserName}`);
@@ -104,19 +110,30 @@ export async function uninstallFrom(args: readonly string[], host: InstalledHost
     return 1;
   }
   const removePackages = packages.length > 0 && (await confirm('Remove these Debian packages too?'));
+  if (isActive) {
+    await systemd.systemctl('stop', ...units);
+    if (await isInUse(host)) {
+      await systemd.systemctl('start', ...units.filter((name) => name.endsWith('.service')));
+      return 1;
+    }
+  }
   if (existsSync(stateDir)) {
     if (!(await host.takeDownNetwork(stateDir))) {
-      print('The network of machines is still in use. Run npm run destroy first. Nothing was changed.');
+      print('The network of machines is still in use. Run npm run destroy first. Nothing was removed.');
       return 1;
     }
     await removeTree(stateDir);
   }
+  await removeUnits(systemd, units);
   if (removePackages) {
     await host.apt(['remove', '--yes', ...packages]);
     print('Packages that were installed as their dependencies are kept. To remove them: apt-get autoremove');
   }
   await rm(sourcesPath, { force: true });
-  if (options.data && existsSync(dataDir)) removeDataFolder(dataDir);
+  if (options.data) {
+    if (existsSync(dataDir)) removeDataFolder(dataDir);
+    await removeSettings(systemd.environmentFile);
+  }
   if (user) await host.removeUser(user, dataDir);
   await removeCache(cacheDir, packages.length === 0 || removePackages);
   for (const folder of [cacheDir, ...(options.data ? [dataDir] : [])]) {
@@ -124,6 +141,21 @@ export async function uninstallFrom(args: readonly string[], host: InstalledHost
   }
   print('Mayfly is uninstalled. You can delete the checkout now.');
   return 0;
+}
+
+/** Says what still uses Mayfly's files, if anything does. */
+async function isInUse(host: InstalledHost): Promise<boolean> {
+  const problems = await findUses(host);
+  if (problems.length === 0) return false;
+  const lines = problems.map((problem) => `  • ${problem}`);
+  host.print(['Mayfly is still in use. Nothing was changed.', ...lines].join('\n'));
+  return true;
+}
+
+/** Removes the file of settings, and its folder if nothing else is in it: operators keep certificates there. */
+async function removeSettings(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await rmdir(dirname(path)).catch(() => {});
 }
 
 async function findUses({ cacheDir, dataDir, findUsed }: InstalledHost): Promise<readonly string[]> {

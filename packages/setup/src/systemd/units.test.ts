@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { hostUnit, hostUnitName, serviceUnit, serviceUnitName, type UnitPlan } from './units.ts';
+import { hostUnitName, serviceUnitName, type UnitPlan, unitFiles } from './units.ts';
 
 const plan: UnitPlan = {
   checkout: '/opt/mayfly',
@@ -11,21 +11,48 @@ const plan: UnitPlan = {
   dataDir: '/var/lib/mayfly',
   cacheDir: '/var/cache/mayfly',
   environmentFile: '/etc/mayfly/mayfly.env',
+  stateDir: '/run/mayfly',
+  programFolders: ['/usr/sbin', '/usr/bin'],
   hostCapabilities: ['CHOWN', 'NET_ADMIN', 'SYS_ADMIN'],
+  serviceMemoryBytes: 2 ** 30,
+  ports: [{ name: 'api', address: '127.0.0.1', port: 443 }],
 };
 
+const textOf = (name: string): string => unitFiles(plan).get(name) ?? '';
+
 test('the service has no capability, its own user, and cannot see machines or templates', () => {
-  const text = serviceUnit(plan);
+  const text = textOf(serviceUnitName);
   expect(text).toContain('\nUser=mayfly\n');
   expect(text).toContain('\nCapabilityBoundingSet=\n');
-  expect(text).toContain('\nInaccessiblePaths=-/var/lib/mayfly/machines -/var/cache/mayfly -/run/mayfly\n');
+  // The data folder is closed to others: through an empty one the service reaches its two parts and nothing else.
+  expect(text).toContain('\nTemporaryFileSystem=/var/lib/mayfly:ro\n');
+  expect(text).toContain('\nBindPaths=/var/lib/mayfly/service\n');
+  expect(text).toContain('\nBindReadOnlyPaths=/opt/mayfly /var/lib/mayfly/run\n');
+  expect(text).toContain('\nInaccessiblePaths=-/var/cache/mayfly -/run/mayfly\n');
 });
 
 test('the host process keeps its list of capabilities, and mounts where the next start finds it', () => {
-  const text = hostUnit(plan);
+  const text = textOf(hostUnitName);
   expect(text).toContain('\nCapabilityBoundingSet=CAP_CHOWN CAP_NET_ADMIN CAP_SYS_ADMIN\n');
   // Each of these would give it a mount namespace of its own.
-  expect(text).not.toMatch(/^(?:Private|Protect|ReadOnly|ReadWrite|Inaccessible|Bind)/m);
+  expect(text).not.toMatch(/^(?:Private|Protect|ReadOnly|ReadWrite|Inaccessible|Bind|TemporaryFileSystem)/m);
+});
+
+test('set-up runs with all rights and a mask that lets the service read what npm installs', () => {
+  const text = textOf(hostUnitName);
+  expect(text).toContain('\nExecStartPre=+');
+  expect(text).not.toContain('UMask');
+});
+
+test('the service is started when the host process is ready, and both whatever failed before', () => {
+  expect(textOf(hostUnitName)).toContain('\nType=notify\n');
+  expect(textOf(serviceUnitName)).toMatch(/^After=.* mayfly-host\.service$/m);
+  for (const name of [hostUnitName, serviceUnitName]) {
+    expect(textOf(name)).toContain('\nStartLimitIntervalSec=0\n');
+    expect(textOf(name)).toContain('\nRestart=always\n');
+    expect(textOf(name)).not.toContain('RestartPreventExitStatus');
+    expect(textOf(name)).toMatch(/^RequiresMountsFor=\/opt\/mayfly \/var\/lib\/mayfly/m);
+  }
 });
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
@@ -34,8 +61,7 @@ describe.runIf(hasSystemd)('systemd', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'mayfly-units-'));
-    writeFileSync(join(folder, hostUnitName), hostUnit(plan));
-    writeFileSync(join(folder, serviceUnitName), serviceUnit(plan));
+    for (const [name, text] of unitFiles(plan)) writeFileSync(join(folder, name), text);
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -49,10 +75,8 @@ describe.runIf(hasSystemd)('systemd', () => {
   test('knows every directive', () => {
     const { stderr } = spawnSync(
       'systemd-analyze',
-      ['verify', join(folder, hostUnitName), join(folder, serviceUnitName)],
-      {
-        encoding: 'utf8',
-      },
+      ['verify', ...[...unitFiles(plan).keys()].map((name) => join(folder, name))],
+      { encoding: 'utf8' },
     );
     expect(stderr).not.toMatch(/Unknown|Failed to parse|Invalid/i);
   });

@@ -1,48 +1,93 @@
-/** What the units of one installation need to know. All paths are absolute. */
+import { isIPv6 } from 'node:net';
+import type { PrivilegedPort } from '@mayfly/server/machines';
+
+/** What the units of one installation need to know. All paths are absolute and contain nothing that systemd would interpret. */
 export interface UnitPlan {
   readonly checkout: string;
   /** The project's own Node.js. */
   readonly nodePath: string;
   readonly dataDir: string;
   readonly cacheDir: string;
+  /** Locks and records of running machines, which the service must not see. */
+  readonly stateDir: string;
   /** The operator's settings, one MAYFLY_… per line. It may be missing. */
   readonly environmentFile: string;
+  /** Where set-up looks for npm and its other programs. */
+  readonly programFolders: readonly string[];
   /** What the host process keeps of root's capabilities, without "CAP_". */
   readonly hostCapabilities: readonly string[];
+  /** How much memory the service may use. */
+  readonly serviceMemoryBytes: number;
+  /** The ports that the service may not open itself. */
+  readonly ports: readonly PrivilegedPort[];
 }
 
 export const hostUnitName = 'mayfly-host.service';
 export const serviceUnitName = 'mayfly.service';
+const socketUnitName = (name: PrivilegedPort['name']) => `mayfly-${name}.socket`;
+
+/** Every unit that an installation may have, in the order in which they are stopped. */
+export const unitNames: readonly string[] = [
+  serviceUnitName,
+  socketUnitName('api'),
+  socketUnitName('previews'),
+  hostUnitName,
+];
+
+/** The units of an installation, by name. */
+export function unitFiles(plan: UnitPlan): ReadonlyMap<string, string> {
+  return new Map([
+    [hostUnitName, hostUnit(plan)],
+    [serviceUnitName, serviceUnit(plan)],
+    ...plan.ports.map((port): [string, string] => [socketUnitName(port.name), socketUnit(port)]),
+  ]);
+}
 
 type Directive = readonly [name: string, value: string | number];
 
 const yes = 'yes';
 
+const nodeOption = '--disable-warning=ExperimentalWarning';
+
+/** Another attempt may help after every failure: at boot, a database or an address may come later. */
+const restarts: readonly Directive[] = [
+  ['Restart', 'always'],
+  ['RestartSec', 5],
+];
+
 /**
- * The host process: root, with the capabilities that it uses. Nothing in this unit may give it a mount namespace of its own: it mounts network
- * namespaces that the next start has to find.
+ * The host process and its supervisor: root, with the capabilities that they use. Nothing in this unit may give them a mount namespace of their own: the
+ * host process mounts network namespaces that the next start has to find.
  */
-export function hostUnit({ checkout, nodePath, environmentFile, hostCapabilities }: UnitPlan): string {
-  return unit(
-    [
+function hostUnit(plan: UnitPlan): string {
+  const { checkout, nodePath, dataDir, cacheDir, environmentFile, programFolders, hostCapabilities } = plan;
+  return unitFile({
+    Unit: [
       ['Description', 'Mayfly: virtual machines'],
       ['After', 'network-online.target nftables.service'],
       ['Wants', 'network-online.target'],
+      ['RequiresMountsFor', `${checkout} ${dataDir} ${cacheDir}`],
+      ['StartLimitIntervalSec', 0],
     ],
-    [
-      ['Type', 'exec'],
+    Service: [
+      // It is started once the service's folders exist and the host process listens.
+      ['Type', 'notify'],
+      ['NotifyAccess', 'main'],
       ['WorkingDirectory', checkout],
+      ['Environment', `PATH=${programFolders.join(':')}`],
       ['EnvironmentFile', `-${environmentFile}`],
-      ['ExecStart', `${nodePath} ${checkout}/bootstrap.mjs host`],
-      // Only the host process is stopped: sandboxes keep running, and the next start adopts them.
+      // Installs and builds what an upgrade changed. With all of root's rights (+), because Debian's packages need them.
+      ['ExecStartPre', `+${nodePath} ${checkout}/bootstrap.mjs prepare`],
+      ['ExecStart', `${nodePath} ${nodeOption} ${checkout}/packages/setup/src/main.ts host`],
+      // Only the supervisor is signalled: sandboxes keep running, and the next start adopts them.
       ['KillMode', 'process'],
-      ['TimeoutStartSec', '30min'],
+      ['OOMPolicy', 'continue'],
+      ['TimeoutStartSec', '45min'],
       ['TimeoutStopSec', 90],
-      ['Restart', 'always'],
-      ['RestartSec', 2],
+      ...restarts,
       ['OOMScoreAdjust', -999],
       ['LimitNOFILE', 65_536],
-      ['UMask', '0077'],
+      // No UMask: the service's user has to read what npm installs.
       ['NoNewPrivileges', yes],
       ['CapabilityBoundingSet', hostCapabilities.map((name) => `CAP_${name}`).join(' ')],
       ['RestrictAddressFamilies', 'AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_PACKET'],
@@ -52,44 +97,49 @@ export function hostUnit({ checkout, nodePath, environmentFile, hostCapabilities
       ['SystemCallArchitectures', 'native'],
       ['KeyringMode', 'private'],
     ],
-  );
+    Install: [['WantedBy', 'multi-user.target']],
+  });
 }
 
 /** The service: its own user, no capability, and of the file system only what it needs. */
-export function serviceUnit({ checkout, nodePath, dataDir, cacheDir, environmentFile }: UnitPlan): string {
+function serviceUnit(plan: UnitPlan): string {
+  const { checkout, nodePath, dataDir, cacheDir, stateDir, environmentFile, serviceMemoryBytes, ports } = plan;
   const module = `${checkout}/packages/server/src/app/main.ts`;
-  return unit(
-    [
+  return unitFile({
+    Unit: [
       ['Description', 'Mayfly: API and previews'],
-      ['After', `network-online.target ${hostUnitName}`],
+      ['After', `network-online.target postgresql.service ${hostUnitName}`],
       ['Wants', `network-online.target ${hostUnitName}`],
+      ['RequiresMountsFor', `${checkout} ${dataDir}`],
+      ['StartLimitIntervalSec', 0],
     ],
-    [
+    Service: [
       ['Type', 'exec'],
       ['User', 'mayfly'],
       ['Group', 'mayfly'],
+      ...ports.map(({ name }): Directive => ['Sockets', socketUnitName(name)]),
       ['WorkingDirectory', `${dataDir}/service`],
-      ['EnvironmentFile', `-${environmentFile}`],
       ['Environment', `HOME=${dataDir}/service SQLITE_TMPDIR=${dataDir}/service`],
-      ['ExecStart', `${nodePath} --disable-warning=ExperimentalWarning ${module}`],
+      ['EnvironmentFile', `-${environmentFile}`],
+      ['ExecStart', `${nodePath} ${nodeOption} ${module}`],
       ['TimeoutStopSec', 60],
-      ['Restart', 'always'],
-      ['RestartSec', 2],
-      // What cannot be mended by another attempt, such as a wrong setting.
-      ['RestartPreventExitStatus', 78],
+      ...restarts,
       ['OOMScoreAdjust', -900],
       ['LimitNOFILE', 65_536],
       ['LimitCORE', 0],
       ['TasksMax', 128],
+      ['MemoryMax', serviceMemoryBytes],
       ['UMask', '0077'],
       ['NoNewPrivileges', yes],
       ['CapabilityBoundingSet', ''],
       ['AmbientCapabilities', ''],
       ['ProtectSystem', 'strict'],
       ['ProtectHome', 'tmpfs'],
-      ['BindReadOnlyPaths', checkout],
-      ['ReadWritePaths', `${dataDir}/service`],
-      ['InaccessiblePaths', `-${dataDir}/machines -${cacheDir} -/run/mayfly`],
+      // The data folder belongs to root alone. Here it is an empty folder with the two parts that are the service's.
+      ['TemporaryFileSystem', `${dataDir}:ro`],
+      ['BindPaths', `${dataDir}/service`],
+      ['BindReadOnlyPaths', `${checkout} ${dataDir}/run`],
+      ['InaccessiblePaths', `-${cacheDir} -${stateDir}`],
       ['PrivateTmp', yes],
       ['PrivateDevices', yes],
       ['PrivateIPC', yes],
@@ -112,18 +162,31 @@ export function serviceUnit({ checkout, nodePath, dataDir, cacheDir, environment
       ['SystemCallArchitectures', 'native'],
       ['SystemCallFilter', '@system-service'],
       ['SystemCallFilter', '~@privileged @resources @mount @debug @keyring @setuid'],
+      ['SystemCallFilter', '~io_uring_enter io_uring_register io_uring_setup'],
       ['SystemCallErrorNumber', 'EPERM'],
     ],
-  );
+    Install: [['WantedBy', 'multi-user.target']],
+  });
 }
 
-function unit(unitSection: readonly Directive[], serviceSection: readonly Directive[]): string {
-  const section = (name: string, directives: readonly Directive[]) =>
-    [`[${name}]`, ...directives.map(([key, value]) => `${key}=${value}`)].join('\n');
-  return `${[
-    '# Written by mayfly install-service. Put changes into a drop-in: systemctl edit.',
-    section('Unit', unitSection),
-    section('Service', serviceSection),
-    section('Install', [['WantedBy', 'multi-user.target']]),
-  ].join('\n\n')}\n`;
+/** A port below 1024, which systemd opens and passes on. It is started and stopped with the service. */
+function socketUnit({ name, address, port }: PrivilegedPort): string {
+  return unitFile({
+    Unit: [
+      ['Description', `Mayfly: port ${port} of ${name === 'api' ? 'the API' : 'previews'}`],
+      ['PartOf', serviceUnitName],
+    ],
+    Socket: [
+      ['ListenStream', `${isIPv6(address) ? `[${address}]` : address}:${port}`],
+      ['FileDescriptorName', name],
+      ['Service', serviceUnitName],
+    ],
+  });
+}
+
+function unitFile(sections: Readonly<Record<string, readonly Directive[]>>): string {
+  const texts = Object.entries(sections).map(([name, directives]) =>
+    [`[${name}]`, ...directives.map(([key, value]) => `${key}=${value}`)].join('\n'),
+  );
+  return `${['# Written by mayfly install-service. Put changes into a drop-in: systemctl edit.', ...texts].join('\n\n')}\n`;
 }

@@ -59,6 +59,16 @@ describe.runIf(process.getuid?.() === 0)('copies of the operator’s certificate
     expect((await readdir(base)).toSorted()).toEqual(['tls.crt', 'tls.key']);
   });
 
+  it('stay for a service that systemd started, and are refreshed by the next process', async () => {
+    const options = { folder: at('copy'), gid, log, keep: true };
+    const files = { certFile: at('tls.crt'), keyFile: at('tls.key') };
+    await (await copyTlsFiles(files, options))[Symbol.asyncDispose]();
+    expect(await readFile(at('copy/tls.key'), 'utf8')).toBe('first key');
+    await put('tls.key', 'second key');
+    await (await copyTlsFiles(files, options))[Symbol.asyncDispose]();
+    expect(await readFile(at('copy/tls.key'), 'utf8')).toBe('second key');
+  });
+
   it('cannot be made of files that cannot be read', async () => {
     await rm(at('tls.crt'));
     await expect(copy()).rejects.toThrow('ENOENT');

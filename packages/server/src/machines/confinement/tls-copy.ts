@@ -14,6 +14,8 @@ export interface TlsCopyOptions {
   readonly folder: string;
   readonly gid: number;
   readonly log: Log;
+  /** Whether the copies stay when this process stops, because a service that others started goes on. */
+  readonly keep?: boolean;
   /** How often the operator's files are read again. */
   readonly periodMs?: number;
 }
@@ -30,7 +32,7 @@ const maxFileBytes = 1024 ** 2;
  */
 export async function copyTlsFiles(
   operators: TlsPaths,
-  { folder, gid, log, periodMs = defaultPeriodMs }: TlsCopyOptions,
+  { folder, gid, log, keep = false, periodMs = defaultPeriodMs }: TlsCopyOptions,
 ): Promise<{ readonly paths: TlsPaths } & AsyncDisposable> {
   await mkdir(folder, { recursive: true });
   await chown(folder, 0, gid);
@@ -51,7 +53,7 @@ export async function copyTlsFiles(
     paths,
     [Symbol.asyncDispose]: async () => {
       await copies[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
+      if (!keep) await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runProgram } from '@mayfly/server/machines';
+import { SetupError } from '../announce.ts';
+import { hostUnitName, serviceUnitName, unitNames } from './units.ts';
+
+/** The parts of the host that installing and removing units touches; replaced in tests. */
+export interface SystemdHost {
+  readonly unitDir: string;
+  /** The operator's settings. */
+  readonly environmentFile: string;
+  /** Whether systemd runs this host. */
+  readonly isRunning: boolean;
+  readonly systemctl: (...args: readonly string[]) => Promise<void>;
+  /** Whether a unit is active, becomes so or waits for its restart. */
+  readonly isActive: (unit: string) => Promise<boolean>;
+}
+
+/** A start of the host process waits until it has adopted all machines. */
+const systemctlMs = 15 * 60_000;
+
+export const systemdHost: SystemdHost = {
+  unitDir: '/etc/systemd/system',
+  environmentFile: '/etc/mayfly/mayfly.env',
+  isRunning: existsSync('/run/systemd/system'),
+  systemctl: async (...args) => void (await runProgram('systemctl', args, { deadlineMs: systemctlMs })),
+  isActive: async (unit) => {
+    const args = ['show', '--property=ActiveState', '--value', unit];
+    const state = await runProgram('systemctl', args, { deadlineMs: 60_000 });
+    return !['inactive', 'failed'].includes(state.trim());
+  },
+};
+
+/** Throws where there is no systemd to install units for. */
+export function refuseWithoutSystemd({ isRunning }: Pick<SystemdHost, 'isRunning'> = systemdHost): void {
+  if (isRunning) return;
+  throw new SetupError(
+    'This host is not run by systemd. Start Mayfly with npm start, or with the init system of this host.',
+  );
+}
+
+/** Mayfly's units on this host, in the order in which they are stopped. */
+export function installedUnits({ unitDir }: Pick<SystemdHost, 'unitDir'>): readonly string[] {
+  return unitNames.filter((name) => existsSync(join(unitDir, name)));
+}
+
+/** Whether Mayfly runs under systemd. */
+export async function isMayflyActive({ isRunning, isActive }: SystemdHost): Promise<boolean> {
+  return isRunning && ((await isActive(hostUnitName)) || (await isActive(serviceUnitName)));
+}
+
+/** Stops, disables and deletes units. Sandboxes stay alive. */
+export async function removeUnits(host: SystemdHost, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  if (host.isRunning) await host.systemctl('disable', '--now', ...names);
+  for (const name of names) {
+    await rm(join(host.unitDir, name), { force: true });
+    // The changes of systemctl edit.
+    await rm(join(host.unitDir, `${name}.d`), { recursive: true, force: true });
+  }
+  if (host.isRunning) await host.systemctl('daemon-reload');
+}
