@@ -11,16 +11,21 @@ import { startService } from './service.ts';
 
 const key = 'chosen-by-operator-0123456789abcdef';
 const headers = { authorization: `Bearer ${key}` };
-const log = pino({ level: 'silent' });
 
 let folder: string;
+let events: string[];
+const log = pino(
+  { messageKey: 'event' },
+  { write: (line) => events.push((JSON.parse(line) as { event: string }).event) },
+);
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'service-'));
+  events = [];
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** A service whose machines are those of the lab's host, over its socket. */
-function start({ runDir }: HostLab) {
+function start({ runDir }: HostLab, settings: Readonly<Record<string, string>> = {}) {
   const config = readConfig({
     MAYFLY_DATA_DIR: folder,
     MAYFLY_PORT: '0',
@@ -29,6 +34,7 @@ function start({ runDir }: HostLab) {
     MAYFLY_MEMORY_RESERVE_MB: '0',
     MAYFLY_DISK_RESERVE_MB: '0',
     MAYFLY_BOOTSTRAP_API_KEY: key,
+    ...settings,
   });
   const retryPauses = { firstMs: 5, longestMs: 50 };
   return startService({
@@ -77,4 +83,23 @@ test('a service goes on while its host process is away, and its sandboxes outliv
   expect(lab.driver.machines[0]?.destroyed).toBe(true);
   await second.stop('destroy');
   expect(lab.driver.machines.filter(({ destroyed, dead }) => !destroyed && !dead)).toEqual([]);
+});
+
+const gibibyte = 1024 ** 3;
+
+test('a shortage of memory that the end of one sandbox relieves ends one sandbox, however old the last measurement is', async () => {
+  await using lab = await HostLab.open();
+  lab.driver.memoryLeft = 8 * gibibyte;
+  const service = await start(lab);
+  for (let count = 0; count < 3; count += 1) await call(service, 'POST', '/sandboxes');
+  for (const machine of lab.driver.machines) {
+    machine.used = { memoryBytes: gibibyte, diskBytes: 0 };
+    machine.beforeDestroyed = async () => {
+      lab.driver.memoryLeft += gibibyte;
+    };
+  }
+  lab.driver.memoryLeft = 0.1 * gibibyte;
+  await expect.poll(() => events).toContain('host_shortage_ended');
+  expect(lab.driver.machines.filter(({ destroyed }) => destroyed)).toHaveLength(1);
+  await service.stop();
 });

@@ -72,7 +72,7 @@ export class DriverServer implements AsyncDisposable {
       driver,
       log: this.#log,
       maxMachines,
-      onExited: (machine, exit) => this.#session?.send({ event: 'exited', machine, exit }),
+      onExited: (machine, exit) => this.#session?.sendExited(machine, exit),
     });
     this.#handshakes = new PQueue({ interval: 1_000, intervalCap: handshakesPerSecond });
     this.#turns = createCallTurns(this.#limits);
@@ -93,7 +93,7 @@ export class DriverServer implements AsyncDisposable {
     await chown(socketPath, process.getuid?.() ?? 0, serviceGid);
     await chmod(socketPath, socketMode);
     server.#repeated.push(
-      repeat('memory', memoryPeriodMs, async () => server.#sendMemory(), log),
+      repeat('memory', memoryPeriodMs, async () => server.#session?.sendMemoryIfRead(), log),
       repeat('cleanup', cleanupPeriodMs, () => server.#machines.cleanUp(), log),
     );
     log.info({ socket: socketPath, machines: adopted }, 'host_listening');
@@ -159,6 +159,7 @@ export class DriverServer implements AsyncDisposable {
       turns: this.#turns,
       limits: this.#limits,
       log: this.#log,
+      memoryLeft: () => this.#memoryLeft(),
     });
     this.#session?.close();
     this.#session = session;
@@ -173,10 +174,6 @@ export class DriverServer implements AsyncDisposable {
       }
       await session.idle();
     }
-  }
-
-  #sendMemory(): void {
-    this.#session?.sendIfRead({ event: 'memory', left_bytes: this.#memoryLeft() });
   }
 
   /** JSON has no infinity. */

@@ -85,7 +85,7 @@ export interface MachineDriver extends AsyncDisposable {
   capabilities(): DriverCapabilities;
   /** Whether machines can be launched and changed now. While it is false, those calls fail with HostUnavailable. */
   isAvailable(): boolean;
-  /** How much more memory all machines together may take, in bytes; infinite without a limit. Measured synchronously. */
+  /** How much more memory all machines together may take, in bytes; infinite without a limit. Includes every change that was answered and every exit that was reported. */
   memoryLeftBytes(): number;
   /** Launches a machine from the template of its size, with its virtual CPUs running and its agent not attached. Leaves nothing behind on failure. */
   launch(request: LaunchRequest): Promise<Machine>;
