@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StubConnector } from '../../test/core/stub-guest.ts';
 import { HostLab } from '../../test/host/host-lab.ts';
 import { RemoteDriver } from '../machines/remote/remote-driver.ts';
-import { readConfig } from './config.ts';
+import { type Config, readConfig } from './config.ts';
+import { hostCeilings } from './machine-limits.ts';
 import { startService } from './service.ts';
 
 const key = 'chosen-by-operator-0123456789abcdef';
@@ -26,7 +27,18 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 /** A service whose machines are those of the lab's host, over its socket. */
 function start({ runDir }: HostLab, settings: Readonly<Record<string, string>> = {}) {
-  const config = readConfig({
+  const config = configOf(settings);
+  const retryPauses = { firstMs: 5, longestMs: 50 };
+  return startService({
+    config,
+    openDriver: () => RemoteDriver.open({ runDir, log, retryPauses }),
+    connector: new StubConnector(),
+    log,
+  });
+}
+
+function configOf(settings: Readonly<Record<string, string>>): Config {
+  return readConfig({
     MAYFLY_DATA_DIR: folder,
     MAYFLY_PORT: '0',
     MAYFLY_PREVIEW_PORT: '0',
@@ -35,13 +47,6 @@ function start({ runDir }: HostLab, settings: Readonly<Record<string, string>> =
     MAYFLY_DISK_RESERVE_MB: '0',
     MAYFLY_BOOTSTRAP_API_KEY: key,
     ...settings,
-  });
-  const retryPauses = { firstMs: 5, longestMs: 50 };
-  return startService({
-    config,
-    openDriver: () => RemoteDriver.open({ runDir, log, retryPauses }),
-    connector: new StubConnector(),
-    log,
   });
 }
 
@@ -102,4 +107,35 @@ test('a shortage of memory that the end of one sandbox relieves ends one sandbox
   await expect.poll(() => events).toContain('host_shortage_ended');
   expect(lab.driver.machines.filter(({ destroyed }) => destroyed)).toHaveLength(1);
   await service.stop();
+});
+
+test('at the maximum, a machine of the pool makes room for a sandbox although its destruction takes a while', async () => {
+  const settings = { MAYFLY_MAX_MACHINES: '1', MAYFLY_POOL: 'small=1' };
+  await using lab = await HostLab.open(hostCeilings(configOf(settings)));
+  const service = await start(lab, settings);
+  await expect.poll(() => service.core.pool.readyCount('small')).toBe(1);
+  const released = Promise.withResolvers<void>();
+  lab.driver.newest.beforeDestroyed = () => released.promise;
+  expect((await call(service, 'POST', '/sandboxes', { size: 'medium' })).status).toBe(201);
+  released.resolve();
+  await service.stop('destroy');
+});
+
+test.each([
+  ['has its maximum of machines', { maxMachines: 1 }],
+  ['has too little disk left', { diskReserveBytes: 1 }],
+])('creates answer 503 capacity_unavailable while the host process %s', async (_name, limits) => {
+  await using lab = await HostLab.open(limits);
+  const service = await start(lab);
+  expect((await call(service, 'POST', '/sandboxes')).status).toBe(201);
+  lab.diskFreeBytes = 0;
+  const refused = await call(service, 'POST', '/sandboxes');
+  expect([refused.status, refused.body.error]).toEqual([
+    503,
+    {
+      type: 'capacity_unavailable',
+      message: 'The sandbox could not be provisioned: the host has no room for another machine. Try again.',
+    },
+  ]);
+  await service.stop('destroy');
 });

@@ -49,8 +49,11 @@ export interface Machine {
   destroy(): Promise<void>;
 }
 
+/** The id of a machine. Never begins like an option of a command line. */
+export const machineIdPattern: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
 export interface LaunchRequest {
-  /** Unique for the life of the data folder; [a-z0-9][a-z0-9_-]{0,63}. */
+  /** Unique for the life of the data folder; matches machineIdPattern. */
   readonly id: string;
   readonly size: SizeName;
   /** 'all' when absent. */
@@ -67,6 +70,11 @@ export class HostUnavailable extends Error {
     super(message, options);
     this.name = 'HostUnavailable';
   }
+}
+
+/** The process that runs the machines refuses another one: it has too many, or too little is left of the host. */
+export class HostFull extends Error {
+  override readonly name = 'HostFull';
 }
 
 /** What an engine supports; check before using a feature. */
