@@ -32,7 +32,10 @@ class RemoteHost {
     const { engine, templates, tools } = preparedHost();
     const { dataDir, runDir } = this;
     const driver = acquired.use(await QemuDriver.open({ engine, templates, tools, dataDir, serviceGid, log }));
-    acquired.use(await DriverServer.listen({ driver, socketPath: hostSocketPath(runDir), serviceGid, log }));
+    const diskFreeBytes = async () => Number.POSITIVE_INFINITY;
+    acquired.use(
+      await DriverServer.listen({ driver, socketPath: hostSocketPath(runDir), serviceGid, log, diskFreeBytes }),
+    );
     this.#running = acquired.move();
   }
 

@@ -1,5 +1,5 @@
 import { readFileSync, statfsSync } from 'node:fs';
-import { availableParallelism, freemem } from 'node:os';
+import { freemem } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
@@ -23,6 +23,7 @@ import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { Config } from './config.ts';
+import { launchConcurrency } from './machine-limits.ts';
 
 /** A small request takes about 0.3 ms. A write to SQLite waits for the disk, and output of 2 MiB takes as long to read: 1 to 3 ms. */
 const requestsPerTurn = 16;
@@ -66,14 +67,13 @@ export function assembleCore(parts: CoreParts): Core {
     admitted: () => createsInFlight.admitted(),
     metrics,
   });
-  const concurrency = Math.max(availableParallelism(), 2);
-  const launcher = new Launcher({ driver, metrics, concurrency, deadlineMs: deadlines.launchMs });
+  const launcher = new Launcher({ driver, metrics, concurrency: launchConcurrency(), deadlineMs: deadlines.launchMs });
   const teardowns = new Teardowns({ background, log, metrics });
   const pool = new Pool({
     targets: config.pool,
     make: (size, signal) => makePooledMachine({ launcher, machines, teardowns, ids: randomIds }, size, signal),
     destroy: (live) => teardowns.destroyOrphan(live),
-    hasRoom: (pooledMachines, size) => capacity.hasRoomInPool(pooledMachines, size),
+    requireRoom: (pooledMachines, size) => capacity.requireRoomInPool(pooledMachines, size),
     log,
     metrics,
   });

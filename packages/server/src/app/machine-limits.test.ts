@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readConfig } from './config.ts';
-import { machineLimits } from './machine-limits.ts';
+import { hostCeilings, launchConcurrency, machineLimits } from './machine-limits.ts';
 
 const gibibyte = 1024 ** 3;
 const memoryGib = (settings: NodeJS.ProcessEnv, hostGib: number) =>
@@ -19,5 +19,14 @@ test('the rate of a machine’s disk is a setting', () => {
   expect(machineLimits(readConfig(settings)).diskRates).toEqual({
     bytesPerSecond: 10_485_760,
     operationsPerSecond: 100,
+  });
+});
+
+test('the host process allows more machines than the service may have: those of the pool are still being destroyed when they make room', () => {
+  expect(hostCeilings(readConfig({}))).toEqual({ diskReserveBytes: 2 * gibibyte });
+  const settings = { MAYFLY_MAX_MACHINES: '10', MAYFLY_POOL: 'small=2,large=1', MAYFLY_DISK_RESERVE_MB: '1024' };
+  expect(hostCeilings(readConfig(settings))).toEqual({
+    maxMachines: 10 + 3 + launchConcurrency(),
+    diskReserveBytes: gibibyte,
   });
 });

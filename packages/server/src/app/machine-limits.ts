@@ -1,4 +1,4 @@
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import type { QemuDriverOptions } from '../machines/qemu/driver.ts';
 import type { Config } from './config.ts';
 
@@ -12,4 +12,23 @@ export function machineLimits(
 ): Required<Pick<QemuDriverOptions, 'diskRates' | 'memoryBytes'>> {
   const left = hostMemoryBytes - Math.max(headroom.memoryReserveBytes, leastForTheHostBytes);
   return { diskRates, memoryBytes: machinesMemoryBytes ?? Math.max(left, leastForTheHostBytes) };
+}
+
+/** How many machines are launched at the same time. */
+export function launchConcurrency(): number {
+  return Math.max(availableParallelism(), 2);
+}
+
+/**
+ * What the host process allows a service, however it behaves. More than the service takes by itself: a machine for a sandbox is launched while those
+ * of the pool that make room for it are still being destroyed.
+ */
+export function hostCeilings({ maxMachines, pool, headroom }: Pick<Config, 'maxMachines' | 'pool' | 'headroom'>): {
+  readonly maxMachines?: number;
+  readonly diskReserveBytes: number;
+} {
+  const { diskReserveBytes } = headroom;
+  if (maxMachines === undefined) return { diskReserveBytes };
+  const pooled = Object.values(pool).reduce((sum, count) => sum + count, 0);
+  return { diskReserveBytes, maxMachines: maxMachines + pooled + launchConcurrency() };
 }

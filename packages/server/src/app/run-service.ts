@@ -14,18 +14,22 @@ import { greeting, type ShownKey } from './greeting.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 import { StartError } from './start-error.ts';
 
-/** Serves until the stop is requested and returns the exit code. Running sandboxes stay alive; the next start adopts them. */
+/**
+ * Serves until the stop is requested, or until a host process of another version makes a restart necessary, and returns the exit code. Running
+ * sandboxes stay alive; the next start adopts them.
+ */
 export async function runService(stopRequested: Promise<void>): Promise<number> {
   let service: Service;
+  const versionChanged = Promise.withResolvers<void>();
   try {
     const config = serviceConfig();
-    service = await startService(serviceOptions(config));
+    service = await startService(serviceOptions(config, versionChanged.resolve));
     const firstKey = await shownKeyOf(service, config);
     process.stdout.write(greeting({ ...service, firstKey }));
   } catch (error) {
     return reportFailedStart(error);
   }
-  await stopRequested;
+  const exitCode = await Promise.race([stopRequested.then(() => 0), versionChanged.promise.then(() => 1)]);
   process.stdout.write('Stopping. Requests in flight may finish. Press Ctrl-C again to exit at once.\n');
   try {
     await service.stop();
@@ -36,7 +40,7 @@ export async function runService(stopRequested: Promise<void>): Promise<number> 
   process.stdout.write(
     'Stopped. Running sandboxes stay alive: npm start adopts them, npm run destroy destroys them.\n',
   );
-  return 0;
+  return exitCode;
 }
 
 /** Where the operator finds the first key. Stops the service if nobody could ever find it. */
@@ -93,10 +97,15 @@ function serviceConfig(): Config {
 }
 
 /** The service uses the machines of the host process, whose sockets are beside its own part of the data folder. */
-function serviceOptions(config: Config): ServiceOptions {
+function serviceOptions(config: Config, onVersionChanged: () => void = () => {}): ServiceOptions {
   const log = openLog(config).child({ process: 'service' });
   const runDir = runFolderOf(dirname(config.dataDir));
-  return { config, log, openDriver: () => openRemoteDriver({ runDir, log }), connector: createGuestConnector() };
+  const onOtherVersion = (err: HostVersionMismatch): void => {
+    log.error({ err }, 'host_version_changed');
+    onVersionChanged();
+  };
+  const openDriver = () => openRemoteDriver({ runDir, log, onOtherVersion });
+  return { config, log, openDriver, connector: createGuestConnector() };
 }
 
 async function openRemoteDriver(options: Parameters<typeof RemoteDriver.open>[0]): Promise<RemoteDriver> {

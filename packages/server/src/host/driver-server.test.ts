@@ -1,15 +1,21 @@
 import { stat } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { HostLab } from '../../test/host/host-lab.ts';
+import { HostLab, type RawService } from '../../test/host/host-lab.ts';
 import { machinesPerPage, protocolVersion } from '../machines/protocol/messages.ts';
 import { HostVersionMismatch } from '../machines/remote/host-connection.ts';
 
+let lastId = 1_000;
+/** Lists the machines. */
+const adopt = (service: RawService) => {
+  lastId += 1;
+  return service.call({ id: lastId, call: 'adopt' });
+};
 const launch = (id: number, machine: string) => ({ id, call: 'launch', machine, size: 'small', egress: 'all' });
 
 test('only root and the group of the service may connect', async () => {
   await using lab = await HostLab.open();
   const { mode, gid } = await stat(lab.socketPath);
-  expect([mode & 0o777, gid]).toEqual([0o660, process.getgid?.()]);
+  expect([mode & 0o777, gid]).toEqual([0o660, lab.serviceGid]);
 });
 
 test('a service of another version is refused with both numbers', async () => {
@@ -134,6 +140,78 @@ test('a machine that dies is cleaned up although no service is connected, and th
   });
   await next.call({ id: 2, call: 'destroy', machine: 'm1' });
   expect(await next.call({ id: 3, call: 'adopt' })).toEqual({ id: 3, ok: { machines: [], more: false } });
+});
+
+test('a machine that could not be destroyed is destroyed later, although nobody asks again', async () => {
+  await using lab = await HostLab.open({ cleanupPeriodMs: 20 });
+  const service = await lab.connectRaw();
+  await service.greet();
+  await service.call(launch(1, 'm1'));
+  let isBusy = true;
+  lab.driver.newest.beforeDestroyed = async () => {
+    if (isBusy) throw new Error('device busy');
+  };
+  expect(await service.call({ id: 2, call: 'destroy', machine: 'm1' })).toMatchObject({ error: { code: 'failed' } });
+  isBusy = false;
+  await expect.poll(() => lab.driver.newest.destroyed).toBe(true);
+  await expect.poll(async () => (await adopt(service)).ok).toEqual({ machines: [], more: false });
+});
+
+test('a machine that ended on request is never listed as running, although its cleanup has failed', async () => {
+  await using lab = await HostLab.open();
+  const service = await lab.connectRaw();
+  await service.greet();
+  await service.call(launch(1, 'm1'));
+  const { newest } = lab.driver;
+  const destroy = newest.destroy.bind(newest);
+  newest.destroy = async () => {
+    await destroy();
+    throw new Error('device busy');
+  };
+  await service.call({ id: 2, call: 'destroy', machine: 'm1' });
+  const next = await lab.connectRaw();
+  await next.greet();
+  expect((await adopt(next)).ok).toEqual({
+    machines: [{ machine: 'm1', size: 'small', exit: { requested: true, reason: 'destroyed' } }],
+    more: false,
+  });
+});
+
+test('a cleanup that hangs delays neither other cleanups nor the stop beyond its deadline', async () => {
+  await using lab = await HostLab.open({ cleanupPeriodMs: 20, callMs: 200 });
+  const service = await lab.connectRaw();
+  await service.greet();
+  await service.call(launch(1, 'hanging'));
+  await service.call(launch(2, 'failing'));
+  const [hanging, failing] = lab.driver.machines;
+  if (!hanging || !failing) throw new Error('both were launched');
+  hanging.beforeDestroyed = () => new Promise(() => {});
+  hanging.die('killed');
+  let attempts = 0;
+  failing.beforeDestroyed = async () => {
+    attempts += 1;
+    if (attempts < 5) throw new Error('device busy');
+  };
+  failing.die('killed');
+  await expect.poll(() => failing.destroyed).toBe(true);
+  await lab.stopHost();
+  expect(lab.hostLog.events).toContain('machine_cleanup_failed');
+});
+
+test('launches are refused below the disk reserve, and nothing else is', async () => {
+  await using lab = await HostLab.open({ diskReserveBytes: 2 * 1024 ** 3 });
+  const service = await lab.connectRaw();
+  await service.greet();
+  await service.call(launch(1, 'm1'));
+  lab.diskFreeBytes = 2 * 1024 ** 3 - 1024 ** 2;
+  expect((await service.call(launch(2, 'm2'))).error).toEqual({
+    code: 'disk_full',
+    message:
+      'The file system of the data folder has 2 GiB left, which is less than its reserve of 2 GiB. Free space there.',
+  });
+  expect(await service.call({ id: 3, call: 'pause', machine: 'm1' })).toEqual({ id: 3, ok: {} });
+  lab.diskFreeBytes += 1024 ** 2;
+  expect(await service.call(launch(4, 'm2'))).toEqual({ id: 4, ok: {} });
 });
 
 test('a launch whose service is gone is cancelled, and its machine is destroyed if it is ready anyway', async () => {

@@ -24,10 +24,7 @@ import { type CallTurns, createCallTurns, Session } from './session.ts';
 /** Only root and the service's group may connect. */
 const socketMode = 0o660;
 
-/** How often a cleanup that failed is tried again. */
-const cleanupPeriodMs = 5_000;
-
-/** How long a stop waits for the calls in progress. */
+/** How long a stop waits for the calls and cleanups in progress. */
 const drainMs = 10_000;
 
 /** How many lines of one event a service can make this process write in a second. */
@@ -41,6 +38,8 @@ export interface DriverServerOptions {
   /** The group that may connect; nobody but root when absent. */
   readonly serviceGid?: number;
   readonly log: Log;
+  /** What the file system that the machines write to has left. */
+  readonly diskFreeBytes: () => Promise<number>;
   readonly limits?: Partial<HostLimits>;
 }
 
@@ -62,17 +61,20 @@ export class DriverServer implements AsyncDisposable {
   readonly #repeated: AsyncDisposable[] = [];
   #session: Session | undefined;
 
-  private constructor({ driver, log, limits }: DriverServerOptions) {
+  private constructor({ driver, log, diskFreeBytes, limits }: DriverServerOptions) {
     this.#driver = driver;
     this.#log = pacedLog(log, linesPerSecond);
     this.#violationLog = pacedLog(log, violationLinesPerSecond);
     this.#limits = { ...defaultHostLimits, ...limits };
-    const { maxMachines, connections, handshakesPerSecond } = this.#limits;
+    const { maxMachines, diskReserveBytes, callMs, connections, handshakesPerSecond } = this.#limits;
     this.#machines = new MachineTable({
       driver,
       log: this.#log,
       maxMachines,
-      onExited: (machine, exit) => this.#session?.send({ event: 'exited', machine, exit }),
+      diskReserveBytes,
+      diskFreeBytes,
+      cleanupMs: callMs,
+      onExited: (machine, exit) => this.#session?.sendExited(machine, exit),
     });
     this.#handshakes = new PQueue({ interval: 1_000, intervalCap: handshakesPerSecond });
     this.#turns = createCallTurns(this.#limits);
@@ -93,8 +95,8 @@ export class DriverServer implements AsyncDisposable {
     await chown(socketPath, process.getuid?.() ?? 0, serviceGid);
     await chmod(socketPath, socketMode);
     server.#repeated.push(
-      repeat('memory', memoryPeriodMs, async () => server.#sendMemory(), log),
-      repeat('cleanup', cleanupPeriodMs, () => server.#machines.cleanUp(), log),
+      repeat('memory', memoryPeriodMs, async () => server.#session?.sendMemoryIfRead(), log),
+      repeat('cleanup', server.#limits.cleanupPeriodMs, async () => server.#machines.cleanUp(), log),
     );
     log.info({ socket: socketPath, machines: adopted }, 'host_listening');
     return server;
@@ -106,17 +108,23 @@ export class DriverServer implements AsyncDisposable {
     });
     for (const socket of this.#sockets) socket.destroy();
     await closed;
-    await withDeadline('the calls in progress', drainMs, this.#connections.idle()).catch((err: unknown) =>
+    for (const repeated of this.#repeated) await repeated[Symbol.asyncDispose]();
+    const idle = this.#connections.idle().then(() => this.#machines.idle());
+    await withDeadline('the calls and cleanups in progress', drainMs, idle).catch((err: unknown) =>
       this.#log.warn({ err }, 'host_calls_abandoned'),
     );
-    for (const repeated of this.#repeated) await repeated[Symbol.asyncDispose]();
     this.#machines.detachAll();
   }
 
   /** Serves one connection to its end. Never rejects. */
   async #accept(socket: Socket): Promise<void> {
-    this.#sockets.add(socket);
     socket.on('error', () => {});
+    // Those that were closed meanwhile wait too: their number is limited here, that of open ones by the server.
+    if (this.#handshakes.size >= this.#limits.connections) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     const timer = setTimeout(() => socket.destroy(), this.#limits.handshakeMs);
     try {
@@ -159,6 +167,7 @@ export class DriverServer implements AsyncDisposable {
       turns: this.#turns,
       limits: this.#limits,
       log: this.#log,
+      memoryLeft: () => this.#memoryLeft(),
     });
     this.#session?.close();
     this.#session = session;
@@ -173,10 +182,6 @@ export class DriverServer implements AsyncDisposable {
       }
       await session.idle();
     }
-  }
-
-  #sendMemory(): void {
-    this.#session?.sendIfRead({ event: 'memory', left_bytes: this.#memoryLeft() });
   }
 
   /** JSON has no infinity. */

@@ -61,7 +61,7 @@ async function flood(socket: Socket, line: (at: number) => string): Promise<numb
 async function expectUnharmed(): Promise<void> {
   await host.ask('die', { machine: 'm1', reason: 'killed by SIGKILL' });
   await expect.poll(() => host.ask('machines')).toContainEqual({ id: 'm1', destroyed: true, dead: true });
-  const driver = await RemoteDriver.open({ runDir: runFolderOf(dataDir), log: new RecordedLog() });
+  const driver = await RemoteDriver.open({ runDir: runFolderOf(dataDir), log: new RecordedLog(), openMs: 30_000 });
   expect((await driver.adopt()).map(({ id }) => id)).toContain('m2');
   await driver.launch({ id: 'innocent', size: 'small' });
   await driver[Symbol.asyncDispose]();
@@ -140,6 +140,20 @@ test('connections that say nothing are refused beyond a few, and make room again
   const silent = await Promise.all(Array.from({ length: 500 }, () => connectRaw().catch(() => undefined)));
   await expectUnharmed();
   for (const service of silent) service?.close();
+});
+
+test('connections that are opened and closed in a loop leave nothing behind, and the next service is served', async () => {
+  const before = await start();
+  const path = hostSocketPath(runFolderOf(dataDir));
+  const rounds = 500;
+  const openAndClose = async (): Promise<void> => {
+    for (let round = 0; round < rounds; round += 1) (await connectOnce(path).catch(() => undefined))?.destroy();
+  };
+  await Promise.all(Array.from({ length: 4 }, openAndClose));
+  const during = await heldBytes();
+  report(`${4 * rounds} connections`, 0, before, during);
+  expect(during - before).toBeLessThan(mostGrowthBytes);
+  await expectUnharmed();
 });
 
 test('a flood of valid calls is slowed down, and the log does not grow with the violations', async () => {

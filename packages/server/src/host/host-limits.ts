@@ -4,6 +4,8 @@ import { maxCallsInFlight } from '../machines/protocol/messages.ts';
 export interface HostLimits {
   /** How many machines may exist at once: a service that was taken over must not use up what all data folders of this host share. */
   readonly maxMachines: number;
+  /** What launches leave of the data folder's file system: another data folder may be on it too. */
+  readonly diskReserveBytes: number;
   /** Further calls are not read until one ends, whatever connection it came from. */
   readonly callsInFlight: number;
   readonly callsPerSecond: number;
@@ -20,12 +22,15 @@ export interface HostLimits {
   readonly stallMs: number;
   /** How long a launch may take. */
   readonly launchMs: number;
-  /** How long any other call may take. */
+  /** How long any other call may take, and each attempt of a cleanup. */
   readonly callMs: number;
+  /** How often a cleanup that failed is tried again. */
+  readonly cleanupPeriodMs: number;
 }
 
 export const defaultHostLimits: HostLimits = {
   maxMachines: 1_000,
+  diskReserveBytes: 0,
   callsInFlight: maxCallsInFlight,
   callsPerSecond: 1_000,
   changesPerSecond: 100,
@@ -36,4 +41,5 @@ export const defaultHostLimits: HostLimits = {
   stallMs: 30_000,
   launchMs: 120_000,
   callMs: 60_000,
+  cleanupPeriodMs: 5_000,
 };

@@ -1,6 +1,9 @@
+import { formatBytes } from '@mayfly/contract';
 import { oneLine } from '../core/errors/api-error.ts';
 import type { LaunchRequest, Machine, MachineDriver, MachineExit } from '../core/ports/machine-driver.ts';
 import type { Log } from '../core/ports/runtime.ts';
+import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
+import { withDeadline } from '../core/scheduling/deadline.ts';
 import { type FailureCode, type MachinesPage, machinesPerPage } from '../machines/protocol/messages.ts';
 
 /** A call that failed for a reason that the service can act on. */
@@ -16,7 +19,7 @@ export class CallFailed extends Error {
 
 interface Entry {
   readonly machine: Machine;
-  /** Set once the machine has exited on its own. Kept until the service has destroyed it, so that the service learns the reason. */
+  /** Set once the machine has exited. One that exited on its own is kept until the service has destroyed it, so that the service learns the reason. */
   exit?: MachineExit;
 }
 
@@ -25,6 +28,12 @@ export interface MachineTableOptions {
   readonly log: Log;
   /** How many machines may exist at once, those being launched and those that have exited included. */
   readonly maxMachines: number;
+  /** Launches are refused while the file system of the data folder has less than this left. */
+  readonly diskReserveBytes: number;
+  /** What that file system has left. */
+  readonly diskFreeBytes: () => Promise<number>;
+  /** How long one attempt of a cleanup may take. */
+  readonly cleanupMs: number;
   /** Called when a machine has exited, for whatever reason. */
   readonly onExited: (id: string, exit: MachineExit) => void;
 }
@@ -34,8 +43,11 @@ export class MachineTable {
   readonly #options: MachineTableOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #launching = new Set<string>();
-  /** Machines that this process destroys itself: those that have exited, and those whose launch was cancelled. */
+  /** Machines that this process destroys itself: those that have exited, those whose launch was cancelled, and those that could not be destroyed. */
   readonly #unwanted = new Map<string, Machine>();
+  readonly #cleanups = new BackgroundTasks();
+  /** The machines whose cleanup is in progress. */
+  readonly #cleaning = new Set<Machine>();
 
   constructor(options: MachineTableOptions) {
     this.#options = options;
@@ -72,6 +84,7 @@ export class MachineTable {
     }
     this.#launching.add(id);
     try {
+      await this.#requireDisk();
       const machine = await this.#options.driver.launch(request);
       if (signal.aborted) await this.#discard(machine);
       else this.#add(machine);
@@ -90,21 +103,31 @@ export class MachineTable {
     return machine;
   }
 
-  /** Destroys a machine and forgets it. Does nothing if there is none. */
+  /** Destroys a machine and forgets it. Does nothing if there is none. When this fails, the cleanup tries again: perhaps no service will. */
   async destroy(id: string): Promise<void> {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
-    await entry.machine.destroy();
+    try {
+      await entry.machine.destroy();
+    } catch (error) {
+      this.#unwanted.set(id, entry.machine);
+      throw error;
+    }
     if (this.#entries.get(id) === entry) this.#entries.delete(id);
     this.#unwanted.delete(id);
   }
 
   /**
-   * Releases what unwanted machines hold of the host, whether or not a service is connected. Never rejects: what fails is logged, and the next
-   * call tries again.
+   * Starts to release what unwanted machines hold of the host, whether or not a service is connected. What fails or takes too long is logged, and
+   * the next call tries again.
    */
-  async cleanUp(): Promise<void> {
-    await Promise.all(Array.from(this.#unwanted.values(), (machine) => this.#discard(machine)));
+  cleanUp(): void {
+    for (const machine of this.#unwanted.values()) void this.#discard(machine);
+  }
+
+  /** Resolves when no cleanup is in progress. */
+  idle(): Promise<void> {
+    return this.#cleanups.idle();
   }
 
   /** Lets go of all machines, which keep running. */
@@ -112,13 +135,32 @@ export class MachineTable {
     for (const { machine } of this.#entries.values()) machine.detach();
   }
 
+  async #requireDisk(): Promise<void> {
+    const { diskFreeBytes, diskReserveBytes } = this.#options;
+    const freeBytes = await diskFreeBytes();
+    if (freeBytes >= diskReserveBytes) return;
+    const [free, reserve] = [freeBytes, diskReserveBytes].map(formatBytes);
+    throw new CallFailed(
+      'disk_full',
+      `The file system of the data folder has ${free} left, which is less than its reserve of ${reserve}. Free space there.`,
+    );
+  }
+
+  /** Destroys a machine that nobody wants, unless that is in progress. Never rejects. */
   async #discard(machine: Machine): Promise<void> {
     this.#unwanted.set(machine.id, machine);
+    if (this.#cleaning.has(machine)) return;
+    this.#cleaning.add(machine);
     try {
-      await machine.destroy();
+      await this.#cleanups.track(withDeadline('the cleanup', this.#options.cleanupMs, machine.destroy()));
       this.#unwanted.delete(machine.id);
+      const entry = this.#entries.get(machine.id);
+      const isAwaited = entry?.exit?.requested === false;
+      if (entry?.machine === machine && !isAwaited) this.#entries.delete(machine.id);
     } catch (err) {
       this.#options.log.error({ machine_id: machine.id, err }, 'machine_cleanup_failed');
+    } finally {
+      this.#cleaning.delete(machine);
     }
   }
 
@@ -127,10 +169,9 @@ export class MachineTable {
     this.#entries.set(machine.id, entry);
     void machine.exited.then(({ requested, reason, detail }) => {
       const exit = { requested, reason: oneLine(reason), ...(detail !== undefined && { detail: oneLine(detail) }) };
-      if (!requested && this.#entries.get(machine.id) === entry) {
-        entry.exit = exit;
-        void this.#discard(machine);
-      }
+      entry.exit = exit;
+      // What was requested is being destroyed, or that has failed and is tried again.
+      if (!requested && this.#entries.get(machine.id) === entry) void this.#discard(machine);
       this.#options.onExited(machine.id, exit);
     });
   }

@@ -3,7 +3,7 @@
 import { text } from 'node:stream/consumers';
 import { QemuDriver } from '../machines/qemu/driver.ts';
 import { NewerMachineRecord } from '../machines/qemu/machine-folder.ts';
-import { CannotStart } from '../process/exit-codes.ts';
+import { CannotStart, cannotStartCode } from '../process/exit-codes.ts';
 import { openLog } from '../process/log.ts';
 import { ignoreClosedTerminal, watchStopSignals } from '../process/stop-signals.ts';
 import { runHost } from './run-host.ts';
@@ -12,16 +12,16 @@ import { parseHostSettings } from './settings.ts';
 const stopRequested = watchStopSignals();
 ignoreClosedTerminal();
 try {
-  const { logLevel, maxMachines, ...driverOptions } = parseHostSettings(await text(process.stdin));
+  const { logLevel, maxMachines, diskReserveBytes, ...driverOptions } = parseHostSettings(await text(process.stdin));
   const { dataDir, serviceGid } = driverOptions;
   const log = openLog({ logLevel }).child({ process: 'host' });
   const openDriver = () =>
     QemuDriver.open({ ...driverOptions, log }).catch((error: unknown) => {
       throw error instanceof NewerMachineRecord ? new CannotStart(error.message, { cause: error }) : error;
     });
-  const limits = maxMachines === undefined ? {} : { maxMachines };
+  const limits = { diskReserveBytes, ...(maxMachines !== undefined && { maxMachines }) };
   process.exitCode = await runHost({ dataDir, serviceGid, openDriver, log, limits }, stopRequested);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  process.stderr.write(`Mayfly cannot start. ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = error instanceof CannotStart ? cannotStartCode : 1;
 }

@@ -8,6 +8,7 @@ import { RecordedLog } from '../../test/recorded-log.ts';
 import { runProgram } from '../machines/host/run-program.ts';
 import { runFolderOf } from '../machines/protocol/run-folder.ts';
 import { RemoteDriver } from '../machines/remote/remote-driver.ts';
+import { cannotStartCode } from '../process/exit-codes.ts';
 
 const worker = new URL('../../test/host/host-worker.ts', import.meta.url).pathname;
 
@@ -78,7 +79,18 @@ test('two host processes on one data folder: the second is refused', async () =>
 
 test('a host process without settings says what is wrong and exits', async () => {
   const main = new URL('./main.ts', import.meta.url).pathname;
-  const started = (input: string) => runProgram(process.execPath, [main], { input, deadlineMs: 60_000 });
-  await expect(started('')).rejects.toThrow('not JSON');
-  await expect(started('{"dataDir":"relative"}')).rejects.toThrow('dataDir');
+  const started = async (input: string): Promise<string> => {
+    const run = runProgram(process.execPath, [main], { input, deadlineMs: 60_000 });
+    return await run.catch((error: unknown) => String(error));
+  };
+  for (const [input, problem] of [
+    ['', 'not JSON'],
+    ['{"dataDir":"relative"}', 'dataDir'],
+    ['{"setting_of_another_version":1}', 'Restart npm start'],
+  ] as const) {
+    const said = await started(input);
+    expect(said).toContain(problem);
+    // The supervisor would start it with the same settings again and again.
+    expect(said).toContain(`exit code ${cannotStartCode}`);
+  }
 });

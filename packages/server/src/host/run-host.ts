@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import type { Log } from '../core/ports/runtime.ts';
@@ -35,11 +36,17 @@ async function startHost(options: HostOptions): Promise<AsyncDisposable> {
       driver,
       socketPath: hostSocketPath(runFolderOf(dataDir)),
       log,
+      diskFreeBytes: () => freeBytesOf(dataDir),
       ...(serviceGid !== undefined && { serviceGid }),
       ...(limits && { limits }),
     }),
   );
   return acquired.move();
+}
+
+async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }
 
 /** Serves machines until the stop is requested and returns the exit code. Machines keep running: the next host process adopts them. */

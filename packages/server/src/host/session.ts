@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import PQueue from 'p-queue';
 import type { z } from 'zod';
 import { oneLine } from '../core/errors/api-error.ts';
+import type { MachineExit } from '../core/ports/machine-driver.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { DeadlineExceeded, withDeadline } from '../core/scheduling/deadline.ts';
@@ -19,6 +20,8 @@ export interface SessionOptions {
   readonly turns: CallTurns;
   readonly limits: HostLimits;
   readonly log: Log;
+  /** What all machines together may still take, in bytes, measured now; null without a limit. */
+  readonly memoryLeft: () => number | null;
 }
 
 /** When calls may run. All connections share them, so that a service gains nothing by connecting again. */
@@ -73,9 +76,19 @@ export class Session {
     if (socket.writableLength > limits.unreadBytes) this.close();
   }
 
-  /** Sends a message that may be left out because the next one replaces it. */
-  sendIfRead(message: HostMessage): void {
-    if (!this.#options.socket.writableNeedDrain) this.send(message);
+  /** Sends what machines may still take, unless the service has to read other messages first: the next one replaces it. */
+  sendMemoryIfRead(): void {
+    if (!this.#options.socket.writableNeedDrain) this.#sendMemory();
+  }
+
+  /** Reports the end of a machine, after what it gave back. */
+  sendExited(machine: string, exit: MachineExit): void {
+    this.#sendMemory();
+    this.send({ event: 'exited', machine, exit });
+  }
+
+  #sendMemory(): void {
+    this.send({ event: 'memory', left_bytes: this.#options.memoryLeft() });
   }
 
   close(): void {
@@ -102,17 +115,23 @@ export class Session {
   /** Runs a call and answers it. Never rejects. Does nothing if the connection ended before the call's turn. */
   async #answer(call: HostCall): Promise<void> {
     const { socket, turns } = this.#options;
-    if (changingCalls.includes(call.call)) await turns.changes.add(() => {});
+    const isChange = changingCalls.includes(call.call);
+    if (isChange) await turns.changes.add(() => {});
     if (socket.destroyed) return;
+    // Before the answer, because the service decides by this value what to change next.
+    const reply = (message: HostMessage): void => {
+      if (isChange) this.#sendMemory();
+      this.send(message);
+    };
     try {
-      this.send({ id: call.id, ok: await this.#run(call) });
+      reply({ id: call.id, ok: await this.#run(call) });
     } catch (error) {
       const { code, message } = failureOf(error);
       if (code === 'failed' || code === 'too_late') {
         const machine = 'machine' in call ? { machine_id: call.machine } : {};
         this.#options.log.error({ call: call.call, ...machine, err: error }, 'host_call_failed');
       }
-      this.send({ id: call.id, error: { code, message } });
+      reply({ id: call.id, error: { code, message } });
     }
   }
 

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import type { Config } from '../app/config.ts';
-import { machineLimits } from '../app/machine-limits.ts';
+import { hostCeilings, machineLimits } from '../app/machine-limits.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import type { HostSettings } from '../host/settings.ts';
 import { privilegedPorts, type WantedPort } from '../machines/confinement/privileged-ports.ts';
@@ -61,7 +61,7 @@ export async function startHost({ config, machines, user }: Plan): Promise<Child
     templates,
     tools,
     ...machineLimits(config),
-    ...(config.maxMachines !== undefined && { maxMachines: config.maxMachines }),
+    ...hostCeilings(config),
     refusedRanges: [...config.egressRefuse],
   };
   const spec = hostConfinement({ ...node, argv: argvOf('host/main.ts'), cgroupProcs: [], env: process.env });

@@ -23,6 +23,10 @@ export class HostLab implements AsyncDisposable {
   readonly hostLog = new RecordedLog();
   readonly serviceLog = new RecordedLog();
   readonly runDir: string;
+  /** What the file system of the machines has left. */
+  diskFreeBytes = Number.POSITIVE_INFINITY;
+  /** The group of the socket: another one than that of this process, if it may choose. */
+  readonly serviceGid: number = process.getuid?.() === 0 ? 54_322 : (process.getgid?.() ?? 0);
   readonly #limits: Partial<HostLimits>;
   readonly #opened = new AsyncDisposableStack();
   #server: DriverServer | undefined;
@@ -45,9 +49,10 @@ export class HostLab implements AsyncDisposable {
 
   /** Starts a host, which adopts the machines that are alive. */
   async startHost(): Promise<void> {
-    const { driver, socketPath, hostLog: log } = this;
-    const serviceGid = process.getgid?.() ?? 0;
-    this.#server = await DriverServer.listen({ driver, socketPath, serviceGid, log, limits: this.#limits });
+    const { driver, socketPath, serviceGid, hostLog: log } = this;
+    const diskFreeBytes = async () => this.diskFreeBytes;
+    const limits = this.#limits;
+    this.#server = await DriverServer.listen({ driver, socketPath, serviceGid, log, diskFreeBytes, limits });
   }
 
   async stopHost(): Promise<void> {

@@ -1,5 +1,6 @@
 import { type SizeName, sizes } from '@mayfly/contract';
 import { ApiError } from '../errors/api-error.ts';
+import { HostFull, HostUnavailable } from '../ports/machine-driver.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { HostProbe, HostStats } from '../ports/runtime.ts';
 
@@ -72,11 +73,13 @@ export class Capacity {
     return refusal(`The host has too little free ${shortage} for another machine.`);
   }
 
-  /** Whether the pool, which has this many machines already, may add one. */
-  hasRoomInPool(pooledMachines: number, size: SizeName): boolean {
+  /** Throws if the pool, which has this many machines already, may not add one; HostUnavailable while nobody can launch it. */
+  requireRoomInPool(pooledMachines: number, size: SizeName): void {
     const { isHostAvailable, maxMachines } = this.#options;
-    if (!isHostAvailable() || this.#taken() + pooledMachines >= maxMachines) return false;
-    return this.#shortageFor(size) === undefined;
+    if (!isHostAvailable()) throw new HostUnavailable('the host process is not available');
+    if (this.#taken() + pooledMachines >= maxMachines) throw new HostFull(`there are ${maxMachines} machines already`);
+    const shortage = this.#shortageFor(size);
+    if (shortage !== undefined) throw new HostFull(`the host has too little free ${shortage} for another machine`);
   }
 
   /** How many machines of the pool exceed the maximum. */

@@ -1,6 +1,6 @@
 import { ApiError, oneLine } from '../errors/api-error.ts';
 import { GuestRefusal, GuestUnreachable } from '../ports/guest-agent.ts';
-import { HostUnavailable } from '../ports/machine-driver.ts';
+import { HostFull, HostUnavailable } from '../ports/machine-driver.ts';
 import { DeadlineExceeded } from '../scheduling/deadline.ts';
 
 /**
@@ -10,6 +10,7 @@ import { DeadlineExceeded } from '../scheduling/deadline.ts';
 export function publicReason(error: unknown, otherwise: string): string {
   if (error instanceof DeadlineExceeded) return 'it took too long';
   if (error instanceof HostUnavailable) return 'machines cannot be started or stopped at the moment';
+  if (error instanceof HostFull) return 'the host has no room for another machine';
   const isPublic = error instanceof ApiError || error instanceof GuestUnreachable || error instanceof GuestRefusal;
   return isPublic ? oneLine(error).replace(/\.$/, '') : otherwise;
 }

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { StubMachine } from '../../../test/core/stub-driver.ts';
+import { RecordedLog } from '../../../test/recorded-log.ts';
+import { HostUnavailable } from '../ports/machine-driver.ts';
 import { noMetrics } from '../ports/metrics.ts';
 import { BackgroundTasks } from '../scheduling/background-tasks.ts';
 import { Teardowns } from './teardowns.ts';
@@ -20,6 +22,27 @@ test('an orphan that cannot be destroyed is retried until it can', async () => {
   await expect.poll(() => machine.destroyed).toBe(true);
   await expect.poll(() => [attempts, teardowns.waiting]).toEqual([3, 0]);
 }, 15_000);
+
+test('a machine whose host process was away for long is destroyed soon after its return', async () => {
+  vi.useFakeTimers();
+  try {
+    const recorded = new RecordedLog();
+    using teardowns = new Teardowns({ background: new BackgroundTasks(), log: recorded, metrics: noMetrics });
+    const machine = new StubMachine({ id: 'pool_a', size: 'small' });
+    let away = true;
+    machine.beforeDestroyed = async () => {
+      if (away) throw new HostUnavailable('the host process is not available');
+    };
+    await teardowns.destroyOrphan(machine);
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(recorded.eventsAt('error')).toEqual(['teardown_failed']);
+    away = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([machine.destroyed, teardowns.waiting]).toEqual([true, 0]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 test('disposing stops the retries', async () => {
   const teardowns = newTeardowns();

@@ -1,4 +1,4 @@
-import type { Machine } from '../ports/machine-driver.ts';
+import { HostUnavailable, type Machine } from '../ports/machine-driver.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Log } from '../ports/runtime.ts';
 import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
@@ -37,11 +37,10 @@ export class Teardowns implements Disposable {
 
   /** Runs a teardown. Rejects if the first attempt fails, and retries in the background until one succeeds. */
   async run<T>(id: string, logFields: object, teardown: () => Promise<T>): Promise<T> {
-    const attempt = () => this.#attempt(id, logFields, teardown);
     try {
-      return await attempt();
+      return await this.#attempt(id, logFields, teardown);
     } catch (error) {
-      this.#retryLater(id, attempt);
+      this.#retryLater(id, () => this.#attempt(id, logFields, teardown, error), error);
       throw error;
     }
   }
@@ -58,13 +57,15 @@ export class Teardowns implements Disposable {
     this.#timers.clear();
   }
 
-  async #attempt<T>(id: string, logFields: object, teardown: () => Promise<T>): Promise<T> {
+  /** `earlier` is why the first attempt failed. While the host process is away, only that one is worth a line. */
+  async #attempt<T>(id: string, logFields: object, teardown: () => Promise<T>, earlier?: unknown): Promise<T> {
     const { background, log, metrics } = this.#options;
     this.#running.add(id);
     try {
       return await background.track(teardown());
     } catch (err) {
-      log.error({ ...logFields, err }, 'teardown_failed');
+      const isKnown = err instanceof HostUnavailable && earlier instanceof HostUnavailable;
+      log[isKnown ? 'debug' : 'error']({ ...logFields, err }, 'teardown_failed');
       metrics.teardownFailed();
       throw err;
     } finally {
@@ -72,11 +73,12 @@ export class Teardowns implements Disposable {
     }
   }
 
-  /** Schedules the next attempt, unless one is already scheduled under this id. */
-  #retryLater(id: string, attempt: () => Promise<unknown>): void {
+  /** Schedules the next attempt, unless one is already scheduled under this id. Once an absent host process is back, the pause is short. */
+  #retryLater(id: string, attempt: () => Promise<unknown>, error: unknown): void {
     if (this.#stopped || this.#timers.has(id)) return;
     const backoff = this.#backoffs.get(id) ?? new Backoff(retryPauses);
     this.#backoffs.set(id, backoff);
+    if (error instanceof HostUnavailable) backoff.reset();
     const timer = setTimeout(() => void this.#retry(id, attempt), backoff.nextMs());
     timer.unref();
     this.#timers.set(id, timer);
@@ -88,8 +90,8 @@ export class Teardowns implements Disposable {
     try {
       await attempt();
       this.#backoffs.delete(id);
-    } catch {
-      this.#retryLater(id, attempt);
+    } catch (error) {
+      this.#retryLater(id, attempt, error);
     }
   }
 }

@@ -1,15 +1,17 @@
 import type { SizeName } from '@mayfly/contract';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { StubMachine } from '../../../test/core/stub-driver.ts';
 import { StubConnector } from '../../../test/core/stub-guest.ts';
+import { RecordedLog } from '../../../test/recorded-log.ts';
 import { LiveMachine } from '../machines/live-machine.ts';
+import { HostFull, HostUnavailable } from '../ports/machine-driver.ts';
 import { noMetrics } from '../ports/metrics.ts';
-import { Pool, type PoolTargets } from './pool.ts';
+import { Pool, type PoolOptions, type PoolTargets } from './pool.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A pool of stub machines; `made` lists all that it ever made. */
-function stubPool(targets: PoolTargets, more: { hasRoom?: () => boolean } = {}) {
+function stubPool(targets: PoolTargets, more: Partial<Pick<PoolOptions, 'requireRoom' | 'log'>> = {}) {
   const made: StubMachine[] = [];
   const state = { makingAtOnce: 0, mostAtOnce: 0, fail: false };
   const make = async (size: SizeName) => {
@@ -23,9 +25,14 @@ function stubPool(targets: PoolTargets, more: { hasRoom?: () => boolean } = {}) 
     return new LiveMachine(machine, new StubConnector(), 1_000);
   };
   const destroy = (machine: LiveMachine) => machine.destroy();
-  const pool = new Pool({ targets, make, destroy, hasRoom: more.hasRoom ?? (() => true), log, metrics: noMetrics });
+  const pool = new Pool({ targets, make, destroy, requireRoom: () => {}, log, metrics: noMetrics, ...more });
   return { pool, made, state };
 }
+
+/** Refuses machines while there is no room. */
+const roomIf = (hasRoom: () => boolean) => () => {
+  if (!hasRoom()) throw new HostFull('no room');
+};
 
 const full = async (pool: Pool, size: SizeName, count: number) =>
   await expect.poll(() => pool.readyCount(size)).toBe(count);
@@ -67,13 +74,36 @@ test('a machine that dies in the pool is replaced and never claimed', async () =
 
 test('waits until the host has room', async () => {
   let room = false;
-  const { pool, made } = stubPool({ small: 1 }, { hasRoom: () => room });
+  const { pool, made } = stubPool({ small: 1 }, { requireRoom: roomIf(() => room) });
   pool.start();
   await new Promise(setImmediate);
   expect(made).toHaveLength(0);
   room = true;
   await expect.poll(() => pool.readyCount('small')).toBe(1);
   await pool[Symbol.asyncDispose]();
+});
+
+test('while the host process is away, says so once and stays ready to refill soon after its return', async () => {
+  vi.useFakeTimers();
+  try {
+    let away = true;
+    const recorded = new RecordedLog();
+    const requireRoom = () => {
+      if (away) throw new HostUnavailable('the host process is not available');
+    };
+    const { pool } = stubPool({ small: 1 }, { requireRoom, log: recorded });
+    pool.start();
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(recorded.eventsAt('warn')).toEqual(['pool_refill_failed']);
+    expect(String(recorded.lines[0]?.fields.err)).toContain('the host process is not available');
+    away = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    await full(pool, 'small', 1);
+    await pool[Symbol.asyncDispose]();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('evicts ready machines to make room for sandboxes, largest first', async () => {
@@ -96,7 +126,7 @@ test('disposing destroys all machines, including those being made', async () => 
 
 test('gives up all ready machines when memory is short, and replaces them once the host has room', async () => {
   let room = true;
-  const { pool, made } = stubPool({ small: 2 }, { hasRoom: () => room });
+  const { pool, made } = stubPool({ small: 2 }, { requireRoom: roomIf(() => room) });
   pool.start();
   await full(pool, 'small', 2);
   room = false;

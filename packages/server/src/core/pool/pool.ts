@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type SizeName, sizeNames } from '@mayfly/contract';
 import type { LiveMachine } from '../machines/live-machine.ts';
+import { HostUnavailable } from '../ports/machine-driver.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Log } from '../ports/runtime.ts';
 import { Backoff } from '../scheduling/backoff.ts';
@@ -16,8 +17,8 @@ export interface PoolOptions {
   readonly make: (size: SizeName, signal: AbortSignal) => Promise<LiveMachine>;
   /** Destroys a machine that was not claimed. Never rejects. */
   readonly destroy: (machine: LiveMachine) => Promise<void>;
-  /** Whether the host has room for one more machine, besides this many machines of the pool. */
-  readonly hasRoom: (pooledMachines: number, size: SizeName) => boolean;
+  /** Throws if the host cannot take one more machine besides this many of the pool; HostUnavailable if nobody can launch it at the moment. */
+  readonly requireRoom: (pooledMachines: number, size: SizeName) => void;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'poolClaimed' | 'machineDied'>;
 }
@@ -107,22 +108,26 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** Adds one machine. Retries with backoff until it succeeds or the pool closes. */
+  /** Adds one machine. Retries with backoff until it succeeds or the pool closes. Once an absent host process is back, the pause is short. */
   async #addOne(size: SizeName): Promise<void> {
-    const { make, destroy, hasRoom, log } = this.#options;
+    const { make, destroy, requireRoom, log } = this.#options;
     const { signal } = this.#closing;
     const backoff = new Backoff(retryPauses);
+    let wasAway = false;
     while (!signal.aborted) {
       try {
-        if (!hasRoom(this.size - 1, size)) throw new Error('the host has no room for another machine');
+        requireRoom(this.size - 1, size);
         const machine = await make(size, signal);
         if (signal.aborted) await destroy(machine);
         else this.#add(size, machine);
         return;
       } catch (err) {
         if (signal.aborted) return;
+        const isAway = err instanceof HostUnavailable;
+        if (isAway) backoff.reset();
         const retryMs = backoff.nextMs();
-        log.warn({ size, err, retry_ms: retryMs }, 'pool_refill_failed');
+        log[isAway && wasAway ? 'debug' : 'warn']({ size, err, retry_ms: retryMs }, 'pool_refill_failed');
+        wasAway = isAway;
         await wait(retryMs, undefined, { signal, ref: false }).catch(() => {});
       }
     }

@@ -49,8 +49,11 @@ export interface Machine {
   destroy(): Promise<void>;
 }
 
+/** The id of a machine. Never begins like an option of a command line. */
+export const machineIdPattern: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
 export interface LaunchRequest {
-  /** Unique for the life of the data folder; [a-z0-9][a-z0-9_-]{0,63}. */
+  /** Unique for the life of the data folder; matches machineIdPattern. */
   readonly id: string;
   readonly size: SizeName;
   /** 'all' when absent. */
@@ -69,6 +72,11 @@ export class HostUnavailable extends Error {
   }
 }
 
+/** The process that runs the machines refuses another one: it has too many, or too little is left of the host. */
+export class HostFull extends Error {
+  override readonly name = 'HostFull';
+}
+
 /** What an engine supports; check before using a feature. */
 export interface DriverCapabilities {
   readonly engine: string;
@@ -85,7 +93,7 @@ export interface MachineDriver extends AsyncDisposable {
   capabilities(): DriverCapabilities;
   /** Whether machines can be launched and changed now. While it is false, those calls fail with HostUnavailable. */
   isAvailable(): boolean;
-  /** How much more memory all machines together may take, in bytes; infinite without a limit. Measured synchronously. */
+  /** How much more memory all machines together may take, in bytes; infinite without a limit. Includes every change that was answered and every exit that was reported. */
   memoryLeftBytes(): number;
   /** Launches a machine from the template of its size, with its virtual CPUs running and its agent not attached. Leaves nothing behind on failure. */
   launch(request: LaunchRequest): Promise<Machine>;

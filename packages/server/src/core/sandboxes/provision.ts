@@ -6,7 +6,7 @@ import { expiryOf } from '../lifecycle/decide.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { publicReason } from '../machines/public-reason.ts';
 import type { GuestIdentity } from '../ports/guest-agent.ts';
-import { HostUnavailable, type Machine } from '../ports/machine-driver.ts';
+import { HostFull, HostUnavailable, type Machine } from '../ports/machine-driver.ts';
 import type { CreateResult } from '../ports/metrics.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { teardown, teardownByDeadline, watchMachine } from './end.ts';
@@ -36,7 +36,8 @@ export async function provision(core: Core, sandbox: SandboxRecord, abort: Abort
   } catch (error) {
     const { status } = await failProvisioning(core, sandbox, error);
     report(status === 'failed' ? 'failed' : 'called_off');
-    const type = error instanceof HostUnavailable ? 'capacity_unavailable' : 'provisioning_failed';
+    const isHostRefusing = error instanceof HostUnavailable || error instanceof HostFull;
+    const type = isHostRefusing ? 'capacity_unavailable' : 'provisioning_failed';
     const message = `The sandbox could not be provisioned: ${reasonOf(error)}. Try again.`;
     throw new ApiError(type, message, { cause: error });
   }

@@ -24,8 +24,17 @@ export async function connectUnix(path: string, signal: AbortSignal): Promise<So
   }
 }
 
-/** Connects to both agent ports of a machine. */
-export async function openAgentChannel(sockets: AgentSocketPaths, signal: AbortSignal): Promise<AgentChannel> {
+/** How long the agent ports of a running machine may take to accept a connection. */
+const channelDeadlineMs = 5_000;
+
+/** Connects to both agent ports of a machine that runs. */
+export async function openAgentChannel(sockets: AgentSocketPaths, signal?: AbortSignal): Promise<AgentChannel> {
+  const deadline = AbortSignal.timeout(channelDeadlineMs);
+  return await connectBoth(sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
+}
+
+/** Connects to both agent ports of a machine. Retries until the signal is aborted. */
+export async function connectBoth(sockets: AgentSocketPaths, signal: AbortSignal): Promise<AgentChannel> {
   const control = await connectUnix(sockets.control, signal);
   try {
     const data = await connectUnix(sockets.data, signal);

@@ -1,5 +1,6 @@
 import { sizeNames } from '@mayfly/contract';
 import { z } from 'zod';
+import { machineIdPattern } from '../../core/ports/machine-driver.ts';
 
 /**
  * The protocol between the service and the host process: lines of JSON over one unix socket. The service sends calls, the host answers each and
@@ -28,8 +29,7 @@ export const maxHostMessageBytes: number = machinesPerPage * 4_096;
 /** The most calls that the host works on at once. The service keeps below it, so that it can always cancel a launch. */
 export const maxCallsInFlight = 32;
 
-/** Never begins like an option of a command line. */
-const machineId = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
+const machineId = z.string().regex(machineIdPattern);
 const callId = z.int().positive();
 const size = z.enum(sizeNames);
 /** Characters of IPv4 addresses, CIDR blocks and names, with a leading `*.` for all names below. The host checks them further. */
@@ -76,6 +76,7 @@ const failureCodes = [
   'unknown_machine',
   'machine_exists',
   'too_many_machines',
+  'disk_full',
   'cancelled',
   'too_late',
   'failed',

@@ -35,7 +35,7 @@ async function makeMachine(id: string) {
 }
 
 async function answersOf(id: string): Promise<string[]> {
-  const channel = await openAgentChannel(agentSocketsOf(runFolderOf(dataDir), id), AbortSignal.timeout(10_000));
+  const channel = await openAgentChannel(agentSocketsOf(runFolderOf(dataDir), id));
   const answers: string[] = [];
   for (const socket of [channel.control, channel.data]) {
     for await (const chunk of socket) answers.push(String(chunk));

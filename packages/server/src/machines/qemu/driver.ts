@@ -1,7 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
-import type { DriverCapabilities, LaunchRequest, MachineDriver } from '../../core/ports/machine-driver.ts';
+import {
+  type DriverCapabilities,
+  type LaunchRequest,
+  type MachineDriver,
+  machineIdPattern,
+} from '../../core/ports/machine-driver.ts';
 import type { Log } from '../../core/ports/runtime.ts';
 import { processesInstance } from '../confinement/process-cgroup.ts';
 import { runFolderOf } from '../protocol/run-folder.ts';
@@ -175,7 +180,7 @@ export class QemuDriver implements MachineDriver {
   }
 
   async launch({ id, size, egress, signal }: LaunchRequest): Promise<QemuMachine> {
-    if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(id)) throw new Error(`not a machine id: ${JSON.stringify(id)}`);
+    if (!machineIdPattern.test(id)) throw new Error(`not a machine id: ${JSON.stringify(id)}`);
     const { engine, templates, tools, diskRates = defaultDiskRates } = this.#options;
     const { resources: host, cleanup, logTrimmer } = this.#parts;
     const template = templates[size];

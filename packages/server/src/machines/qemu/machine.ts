@@ -16,9 +16,6 @@ import type { ReleaseStack } from './release-stack.ts';
 import type { RestoredProcess } from './restore.ts';
 import type { StepRunner } from './steps.ts';
 
-/** How long the agent's sockets may take to accept a connection. */
-const channelDeadlineMs = 5_000;
-
 export interface MachineParts extends RestoredProcess {
   readonly resources: Omit<MachineResources, 'cgroupProcs'>;
   /** Ends the process and releases its resources. */
@@ -63,9 +60,7 @@ export class QemuMachine implements Machine {
 
   async openAgentChannel(signal?: AbortSignal): Promise<AgentChannel> {
     if (this.#destroyRequested || this.#parts.process.isGone) throw new Error(`machine ${this.id} is gone`);
-    const deadline = AbortSignal.timeout(channelDeadlineMs);
-    const { sockets } = this.#parts.resources.layout;
-    return await openAgentChannel(sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
+    return await openAgentChannel(this.#parts.resources.layout.sockets, signal);
   }
 
   /** When this fails, the machine keeps running, unless QEMU does not answer at all. */

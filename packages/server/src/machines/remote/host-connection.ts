@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { addAbortSignal } from 'node:stream';
 import PQueue from 'p-queue';
 import type { z } from 'zod';
 import { HostUnavailable, type MachineExit } from '../../core/ports/machine-driver.ts';
@@ -51,6 +52,8 @@ export interface HostConnectionOptions {
   readonly events: HostEvents;
   /** How long the host may send nothing before it counts as hanging. */
   readonly silenceMs?: number | undefined;
+  /** Ends the connection, also while it is being opened. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 type WithoutId<C> = C extends HostCall ? Omit<C, 'id'> : never;
@@ -87,6 +90,7 @@ export class HostConnection {
   readonly #pending = new Map<number, Pending>();
   /** One place is left for cancelling. */
   readonly #queue = new PQueue({ concurrency: maxCallsInFlight - 1 });
+  readonly #silence: NodeJS.Timeout;
   #lastId = 0;
 
   private constructor(
@@ -100,14 +104,21 @@ export class HostConnection {
     this.#events = events;
     this.capabilities = greeting.capabilities;
     events.memory(greeting.memory_left_bytes ?? Number.POSITIVE_INFINITY);
-    socket.setTimeout(silenceMs, () => socket.destroy(new Error(`the host process was silent for ${silenceMs} ms`)));
+    // Not the timeout of the socket, which starts again whenever this side sends something.
+    this.#silence = setTimeout(
+      () => socket.destroy(new Error(`the host process was silent for ${silenceMs} ms`)),
+      silenceMs,
+    );
     this.closed = this.#read(lines);
   }
 
   /** Connects and introduces this service. Throws HostVersionMismatch, or whatever keeps it from connecting. */
   static async open(options: HostConnectionOptions): Promise<HostConnection> {
-    const socket = await connectOnce(options.socketPath);
+    const { socketPath, signal } = options;
+    signal?.throwIfAborted();
+    const socket = await connectOnce(socketPath);
     socket.on('error', () => {});
+    if (signal) addAbortSignal(signal, socket);
     try {
       sendMessage(socket, ownHello);
       const lines = readLines(socket, maxHostMessageBytes);
@@ -159,10 +170,14 @@ export class HostConnection {
   async #read(lines: AsyncIterable<string>): Promise<Error> {
     let reason = new Error('the host process closed the connection');
     try {
-      for await (const line of lines) this.#handle(parseMessage(line, hostMessage));
+      for await (const line of lines) {
+        this.#silence.refresh();
+        this.#handle(parseMessage(line, hostMessage));
+      }
     } catch (error) {
       reason = error instanceof Error ? error : new Error(String(error));
     }
+    clearTimeout(this.#silence);
     this.#socket.destroy();
     for (const { reject } of this.#pending.values()) reject(connectionLost(reason));
     this.#pending.clear();

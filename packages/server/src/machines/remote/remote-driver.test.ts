@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { StubMachine } from '../../../test/core/stub-driver.ts';
 import { HostLab } from '../../../test/host/host-lab.ts';
 import { HostUnavailable, type LaunchRequest } from '../../core/ports/machine-driver.ts';
+import { withDeadline } from '../../core/scheduling/deadline.ts';
 import { agentSocketsOf } from '../protocol/run-folder.ts';
 import { RemoteDriver } from './remote-driver.ts';
 import { wireEgress } from './wire-egress.ts';
@@ -107,10 +108,12 @@ test('more calls at once than the host works on wait for their turn', async () =
   const launches = Array.from({ length: 100 }, (_, at) => driver.launch({ id: `m${at}`, size: 'small' }));
   await expect.poll(() => requests.length).toBe(31);
   const abort = new AbortController();
-  const waiting = driver.launch({ id: 'late', size: 'small', signal: abort.signal });
+  const waiting = driver.launch({ id: 'late', size: 'small', signal: abort.signal }).catch(String);
+  abort.abort(new Error('deleted'));
   release();
   expect(await Promise.all(launches)).toHaveLength(100);
-  await waiting;
+  expect(await waiting).toBe('Error: deleted');
+  expect(requests.map(({ id }) => id)).not.toContain('late');
 });
 
 test('while the host is away, calls fail at once, and afterwards everything goes on', async () => {
@@ -209,30 +212,83 @@ test('without a host, opening fails after its deadline and says what was waited 
   await expect(opened).rejects.toThrow('connecting to the host process took longer than 50 ms');
 });
 
+/** Something else than a host process on the lab's socket. */
+async function replaceHost(lab: HostLab, serve: (socket: Socket) => void): Promise<Disposable> {
+  await lab.stopHost();
+  const sockets = new Set<Socket>();
+  const host = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+    serve(socket);
+  }).listen(lab.socketPath);
+  await once(host, 'listening');
+  return {
+    [Symbol.dispose]: () => {
+      host.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+const otherVersion = (socket: Socket): void => {
+  socket.end('{"hello":"mayfly-host","version":2,"refused":"too old"}\n');
+};
+
+const capabilities = { engine: 'x', acceleration: 'none', pause: true, snapshot: false, adopt: true, network: true };
+const greet = (socket: Socket): void => {
+  socket.write(`${JSON.stringify({ hello: 'mayfly-host', version: 1, capabilities, memory_left_bytes: 5 })}\n`);
+};
+
 test('a host of another version is refused at once, with both numbers', async () => {
   await using lab = await HostLab.open();
-  await lab.stopHost();
-  const host = createServer((socket) => {
-    socket.end('{"hello":"mayfly-host","version":2,"refused":"too old"}\n');
-  }).listen(lab.socketPath);
-  await once(host, 'listening');
+  using _host = await replaceHost(lab, otherVersion);
   await expect(lab.connect()).rejects.toThrow('version 2 of the host protocol, this service version 1');
-  host.close();
 });
 
-test('a host that hangs is given up, and calls that wait for it fail', async () => {
+test('a host of another version that replaces the one before is reported: only a restart helps', async () => {
   await using lab = await HostLab.open();
-  await lab.stopHost();
-  const capabilities = { engine: 'x', acceleration: 'none', pause: true, snapshot: false, adopt: true, network: true };
-  const greeting = { hello: 'mayfly-host', version: 1, capabilities, memory_left_bytes: 5 };
+  const reported = Promise.withResolvers<Error>();
+  await using _driver = await RemoteDriver.open({
+    runDir: lab.runDir,
+    log: lab.serviceLog,
+    onOtherVersion: reported.resolve,
+  });
+  using _host = await replaceHost(lab, otherVersion);
+  expect((await reported.promise).message).toContain('Restart both');
+});
+
+test('a host that hangs is given up although the service keeps calling, and calls that wait for it fail', async () => {
+  await using lab = await HostLab.open();
   let connections = 0;
-  const host = createServer((socket) => {
+  using _host = await replaceHost(lab, (socket) => {
     connections += 1;
-    socket.on('error', () => {}).write(`${JSON.stringify(greeting)}\n`);
-  }).listen(lab.socketPath);
-  await once(host, 'listening');
-  await using driver = await RemoteDriver.open({ runDir: lab.runDir, log: lab.serviceLog, silenceMs: 100 });
-  await expect(driver.launch({ id: 'm1', size: 'small' })).rejects.toThrow(HostUnavailable);
+    greet(socket);
+  });
+  await using driver = await RemoteDriver.open({ runDir: lab.runDir, log: lab.serviceLog, silenceMs: 500 });
+  let calls = 0;
+  const failures: unknown[] = [];
+  const calling = setInterval(() => {
+    calls += 1;
+    driver.launch({ id: `m${calls}`, size: 'small' }).catch((error: unknown) => failures.push(error));
+  }, 50);
   await expect.poll(() => connections).toBeGreaterThan(1);
-  host.close();
+  clearInterval(calling);
+  expect(calls).toBeGreaterThan(1);
+  expect(failures[0]).toBeInstanceOf(HostUnavailable);
+});
+
+test.each([
+  ['does not greet', () => {}],
+  ['greets and does not answer', greet],
+])('disposing does not wait for a host that %s', async (_name, serve) => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  await driver.adopt();
+  const connected = Promise.withResolvers<void>();
+  using _host = await replaceHost(lab, (socket) => {
+    serve(socket);
+    socket.on('data', () => connected.resolve());
+  });
+  await connected.promise;
+  await withDeadline('disposing', 5_000, driver[Symbol.asyncDispose]());
+  expect(driver.isAvailable()).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type DriverCapabilities,
+  HostFull,
   HostUnavailable,
   type LaunchRequest,
   type Machine,
@@ -10,7 +11,7 @@ import {
 import type { Log } from '../../core/ports/runtime.ts';
 import { Backoff } from '../../core/scheduling/backoff.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
-import type { MachinesPage } from '../protocol/messages.ts';
+import type { FailureCode, MachinesPage } from '../protocol/messages.ts';
 import { hostSocketPath } from '../protocol/run-folder.ts';
 import { HostCallFailed, HostConnection, HostVersionMismatch } from './host-connection.ts';
 import { RemoteMachine } from './remote-machine.ts';
@@ -25,10 +26,14 @@ export interface RemoteDriverOptions {
   /** How long the host process may send nothing before it counts as hanging; 30 s when absent. */
   readonly silenceMs?: number;
   readonly retryPauses?: { readonly firstMs: number; readonly longestMs: number };
+  /** Called when a host process of another version took the place of the one before: only a restart of this process from the same code helps. */
+  readonly onOtherVersion?: (error: HostVersionMismatch) => void;
 }
 
 const defaultOpenMs = 120_000;
 const defaultRetryPauses = { firstMs: 50, longestMs: 2_000 };
+
+const fullCodes: readonly FailureCode[] = ['too_many_machines', 'disk_full'];
 
 type ListedMachine = MachinesPage['machines'][number];
 
@@ -96,8 +101,9 @@ export class RemoteDriver implements MachineDriver {
       return machine;
     } catch (error) {
       this.#machines.delete(id);
-      if (error instanceof HostCallFailed && error.code === 'cancelled') signal?.throwIfAborted();
-      throw error;
+      if (!(error instanceof HostCallFailed)) throw error;
+      if (error.code === 'cancelled') signal?.throwIfAborted();
+      throw fullCodes.includes(error.code) ? new HostFull(error.message, { cause: error }) : error;
     }
   }
 
@@ -120,7 +126,6 @@ export class RemoteDriver implements MachineDriver {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort();
-    this.#connection?.close();
     await this.#connecting;
   }
 
@@ -150,12 +155,18 @@ export class RemoteDriver implements MachineDriver {
         // A connection that ends at once must not be repeated at full speed.
         if (performance.now() - connectedAtMs > retryPauses.longestMs) backoff.reset();
       } catch (err) {
-        if (err instanceof HostVersionMismatch) this.#first.reject(err);
+        if (err instanceof HostVersionMismatch) this.#refuseVersion(err);
         if (!isReported && !signal.aborted) log.warn({ err }, 'host_unavailable');
         isReported = true;
       }
       await delay(backoff.nextMs(), undefined, { signal }).catch(() => {});
     }
+  }
+
+  /** At the start, opening fails. */
+  #refuseVersion(err: HostVersionMismatch): void {
+    this.#first.reject(err);
+    if (this.#capabilities !== undefined) this.#options.onOtherVersion?.(err);
   }
 
   /** A connection whose machines match those of this driver. */
@@ -166,9 +177,10 @@ export class RemoteDriver implements MachineDriver {
     };
     const exited = (id: string, exit: MachineExit): void => this.#noteExit(id, exit);
     const socketPath = hostSocketPath(runDir);
-    const connection = await HostConnection.open({ socketPath, events: { memory, exited }, silenceMs });
+    const { signal } = this.#stopped;
+    const connection = await HostConnection.open({ socketPath, events: { memory, exited }, silenceMs, signal });
     try {
-      this.#stopped.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (this.#hasAdopted) await this.#synchronise(connection);
     } catch (error) {
       connection.close();

@@ -11,9 +11,6 @@ import { agentSocketsOf } from '../protocol/run-folder.ts';
 import type { HostConnection } from './host-connection.ts';
 import { wireEgress } from './wire-egress.ts';
 
-/** How long the agent's sockets may take to accept a connection. */
-const channelDeadlineMs = 5_000;
-
 export interface RemoteMachineOptions {
   readonly id: string;
   readonly size: SizeName;
@@ -49,9 +46,7 @@ export class RemoteMachine implements Machine {
 
   async openAgentChannel(signal?: AbortSignal): Promise<AgentChannel> {
     if (this.#destroyRequested || this.#isGone) throw new Error(`machine ${this.id} is gone`);
-    const deadline = AbortSignal.timeout(channelDeadlineMs);
-    const sockets = agentSocketsOf(this.#options.runDir, this.id);
-    return await openAgentChannel(sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
+    return await openAgentChannel(agentSocketsOf(this.#options.runDir, this.id), signal);
   }
 
   async pause(): Promise<void> {

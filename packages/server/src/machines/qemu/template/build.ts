@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type SizeName, sizes } from '@mayfly/contract';
 import type { AgentChannel } from '../../../core/ports/machine-driver.ts';
 import { runProgram } from '../../host/run-program.ts';
-import { openAgentChannel } from '../../host/unix-sockets.ts';
+import { connectBoth } from '../../host/unix-sockets.ts';
 import { buildArgv } from '../argv.ts';
 import type { QemuEngine } from '../engine.ts';
 import { type MachineLayout, machineLayout } from '../machine-folder.ts';
@@ -91,7 +91,7 @@ async function bootAndSave(
   try {
     const qmp = await connectMonitor(process, layout.sockets.qmp, layout.logPath);
     const warmedUp = recipe.warmUp((openSignal) =>
-      openAgentChannel(layout.sockets, AbortSignal.any([openSignal, over.signal])),
+      connectBoth(layout.sockets, AbortSignal.any([openSignal, over.signal])),
     );
     const warmUp = await Promise.race([warmedUp, failureOf(process, layout, over.signal)]).catch((error: unknown) => {
       signal?.throwIfAborted();
