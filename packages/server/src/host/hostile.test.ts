@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { HostLab, type RawService } from '../../test/host/host-lab.ts';
-import { type HostileMessage, hostileMessages, knownIds } from '../../test/host/hostile-messages.ts';
+import { Attacker } from '../../test/host/attacker.ts';
+import { HostLab } from '../../test/host/host-lab.ts';
+import { hostileMessages, knownIds } from '../../test/host/hostile-messages.ts';
 import type { EgressPolicy, LaunchRequest } from '../core/ports/machine-driver.ts';
 
 const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? 100_000);
@@ -13,48 +14,6 @@ const fast = {
   handshakesPerSecond: 1_000_000,
   maxMachines: 60,
 };
-
-/** Sends messages over as many connections as it takes, and checks what the host does with each. */
-class Attacker {
-  readonly outcomes = new Map<string, number>();
-  readonly #lab: HostLab;
-  #service: RawService | undefined;
-  #nextId = 1;
-
-  constructor(lab: HostLab) {
-    this.#lab = lab;
-  }
-
-  async send({ kind, mustBe, bytes }: HostileMessage): Promise<void> {
-    this.#service ??= await this.#connect();
-    const service = this.#service;
-    service.send(bytes(this.#nextId));
-    if (mustBe === 'disconnected') {
-      await service.closed();
-      this.#service = undefined;
-    } else {
-      this.#nextId += 1;
-      // A few calls are on their way at the same time.
-      if (this.#nextId % 20 === 0) await this.#answered();
-    }
-    const outcome = `${kind} ${mustBe}`;
-    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
-  }
-
-  async #connect(): Promise<RawService> {
-    const service = await this.#lab.connectRaw();
-    await service.greet();
-    this.#nextId = 1;
-    return service;
-  }
-
-  /** Waits for the answer to the latest call, then forgets what was received. */
-  async #answered(): Promise<void> {
-    const last = this.#nextId - 1;
-    await this.#service?.next(({ id }) => id === last);
-    this.#service?.received.splice(0);
-  }
-}
 
 const plainId = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const plainEntry = /^(\*\.)?[a-z0-9_][a-z0-9_.-]*(\/\d{1,2})?$/;
@@ -73,7 +32,7 @@ test(`${count} hostile messages change nothing but machines of the data folder t
   const requests: LaunchRequest[] = [];
   lab.driver.beforeLaunched = async (request) => void requests.push(request);
 
-  const attacker = new Attacker(lab);
+  const attacker = new Attacker(() => lab.connectRaw());
   const startedAtMs = performance.now();
   for (const message of hostileMessages(count, seed)) await attacker.send(message);
   const seconds = (performance.now() - startedAtMs) / 1_000;
@@ -95,7 +54,7 @@ test(`${count} hostile messages change nothing but machines of the data folder t
   const violations = lab.hostLog.events.filter((event) => event === 'host_protocol_violated').length;
   expect(violations).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
   console.log(
-    `${count} messages (seed ${seed}) in ${seconds.toFixed(0)} s: ${JSON.stringify(Object.fromEntries(attacker.outcomes))}; ` +
+    `${count} messages (seed ${seed}) in ${seconds.toFixed(0)} s: ${JSON.stringify(attacker.report())}; ` +
       `${requests.length} launches, ${alive.length} machines left, ${violations} log lines about violations`,
   );
 });

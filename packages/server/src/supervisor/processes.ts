@@ -12,6 +12,7 @@ import {
   serviceLimits,
 } from '../machines/confinement/process-cgroup.ts';
 import {
+  type ConfinementSpec,
   hostConfinement,
   type ServiceFolders,
   serviceConfinement,
@@ -92,8 +93,13 @@ export class ServiceStarter implements AsyncDisposable {
   }
 
   async start(): Promise<ChildProcess> {
+    return startConfined(this.#plan.machines.tools.jailPath, await this.prepare());
+  }
+
+  /** Empties the service's cgroup, which ends an earlier service, and returns how the next one is confined. */
+  async prepare(): Promise<ConfinementSpec> {
     const { config, machines, user, task } = this.#plan;
-    const spec = serviceConfinement({
+    return serviceConfinement({
       ...node,
       ...this.#folders,
       arch: machines.engine.arch,
@@ -103,7 +109,6 @@ export class ServiceStarter implements AsyncDisposable {
       listen: task === 'serve' ? await privilegedPorts(wantedPorts(config)) : [],
       env: { ...process.env, MAYFLY_DATA_DIR: config.dataDir, MAYFLY_CACHE_DIR: config.cacheDir },
     });
-    return startConfined(machines.tools.jailPath, spec);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -87,11 +87,13 @@ export class RawService {
   readonly socket: Socket;
   /** Everything the host sent, except for memory events. */
   readonly received: Message[] = [];
+  readonly #deadlineMs: number;
   readonly #closed: Promise<void>;
   #waiting: (() => void)[] = [];
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, longestWaitMs = deadlineMs) {
     this.socket = socket;
+    this.#deadlineMs = longestWaitMs;
     const lines = new LineSplitter(16 * 1024 * 1024);
     socket.on('error', () => {});
     this.#closed = new Promise((resolve) => {
@@ -143,12 +145,12 @@ export class RawService {
         });
       }
     };
-    return await withDeadline('the message of the host', deadlineMs, found());
+    return await withDeadline('the message of the host', this.#deadlineMs, found());
   }
 
   /** Resolves when the host has closed the connection. */
   async closed(): Promise<void> {
-    await withDeadline('the end of the connection', deadlineMs, this.#closed);
+    await withDeadline('the end of the connection', this.#deadlineMs, this.#closed);
   }
 
   close(): void {

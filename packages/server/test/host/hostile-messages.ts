@@ -13,7 +13,6 @@ export interface HostileMessage {
 export const knownIds: readonly string[] = Array.from({ length: 40 }, (_, at) => `known-${at}`);
 
 const sizes = ['small', 'medium', 'large'];
-const machineCalls = ['pause', 'resume', 'usage', 'destroy'];
 
 /** Strings that mean something to a shell, a file system, a command line, a firewall, QEMU or JavaScript. */
 const traversals: readonly string[] = [
@@ -37,11 +36,8 @@ const traversals: readonly string[] = [
 ];
 const traversal = fc.constantFrom(...traversals);
 
-const foreignId = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,63}$/).filter((id) => !id.startsWith('innocent'));
+const randomId = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,63}$/).filter((id) => !id.startsWith('innocent'));
 const knownId = fc.constantFrom(...knownIds);
-const machine = fc.oneof(knownId, foreignId);
-/** Mostly known ones, so that they can be destroyed again and launches do not end at the limit of machines. */
-const launchedId = fc.oneof({ weight: 999, arbitrary: knownId }, { weight: 1, arbitrary: foreignId });
 const label = fc.stringMatching(/^[a-z0-9_]{1,20}$/);
 const egressEntry = fc.oneof(
   fc.ipV4(),
@@ -56,19 +52,28 @@ const egress = fc.oneof(
 );
 
 /** Calls that match the schema. Whatever they name, they may only affect machines of their own data folder. */
-const validCall = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ call: fc.constantFrom(...machineCalls), machine }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ call: fc.constant('launch'), machine: launchedId, size: fc.constantFrom(...sizes), egress }),
-  },
-  { weight: 1, arbitrary: fc.record({ call: fc.constant('set_egress'), machine, egress }) },
-  { weight: 1, arbitrary: fc.record({ call: fc.constant('cancel'), launch: fc.integer({ min: 1, max: 1_000_000 }) }) },
-  { weight: 1, arbitrary: fc.record({ call: fc.constant('adopt'), after: machine }, { requiredKeys: ['call'] }) },
-);
-
-/** A valid call with one of its strings replaced, wherever it is. */
-const brokenString = fc.tuple(validCall, traversal, fc.nat()).map(([call, text, at]) => replaceString(call, text, at));
+function validCalls(foreignIds: readonly string[]) {
+  const foreignId = foreignIds.length > 0 ? fc.oneof(randomId, fc.constantFrom(...foreignIds)) : randomId;
+  const machine = fc.oneof(knownId, foreignId);
+  // Mostly known ones, so that they can be destroyed again and launches do not end at the limit of machines.
+  const launchedId = fc.oneof(
+    { weight: 999, arbitrary: knownId },
+    { weight: 1, arbitrary: randomId },
+    ...(foreignIds.length > 0 ? [{ weight: 100, arbitrary: fc.constantFrom(...foreignIds) }] : []),
+  );
+  const reading = fc.oneof(
+    fc.record({ call: fc.constant('usage'), machine }),
+    fc.record({ call: fc.constant('cancel'), launch: fc.integer({ min: 1, max: 1_000_000 }) }),
+    fc.record({ call: fc.constant('adopt'), after: machine }, { requiredKeys: ['call'] }),
+  );
+  const launch = { call: fc.constant('launch'), machine: launchedId, size: fc.constantFrom(...sizes), egress };
+  const changing = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ call: fc.constantFrom('pause', 'resume', 'destroy'), machine }) },
+    { weight: 2, arbitrary: fc.record(launch) },
+    { weight: 1, arbitrary: fc.record({ call: fc.constant('set_egress'), machine, egress }) },
+  );
+  return { reading, changing };
+}
 
 function replaceString(call: object, text: string, at: number): object {
   const places: (() => object)[] = [];
@@ -119,36 +124,51 @@ const call = (kind: string, mustBe: HostileMessage['mustBe'], ids: (nextId: numb
 });
 const raw = (kind: string) => (bytes: Buffer) => ({ kind, mustBe: 'disconnected' as const, bytes: () => bytes });
 
-const hostileMessage: fc.Arbitrary<HostileMessage> = fc.oneof(
-  { weight: 800, arbitrary: validCall.map(call('valid', 'answered', (nextId) => nextId)) },
-  { weight: 80, arbitrary: brokenString.map(call('traversal', 'disconnected', (nextId) => nextId)) },
-  { weight: 30, arbitrary: brokenType.map(call('type', 'disconnected', (nextId) => nextId)) },
-  { weight: 30, arbitrary: validCall.map(call('replay', 'disconnected', (nextId) => nextId - 1)) },
-  { weight: 10, arbitrary: fc.tuple(validCall, odd).map(([body, id]) => call('id', 'disconnected', () => id)(body)) },
-  { weight: 20, arbitrary: oddText.map((text) => raw('text')(Buffer.from(`${text}\n`))) },
-  {
-    weight: 20,
-    arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => raw('binary')(Buffer.from([...bytes, 10]))),
-  },
-  {
-    weight: 8,
-    arbitrary: validCall.map((body) =>
-      raw('half')(
-        Buffer.from(
-          `${line({ id: 1e9, ...body })
-            .toString()
-            .slice(0, -9)}\n`,
-        ),
-      ),
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.constantFrom('x', '[', '"', ' ').map((fill) => raw('giant')(Buffer.alloc(maxCallBytes + 1, fill))),
-  },
-);
+/** Messages that end the connection: no calls, or calls with a wrong string, type or id somewhere. */
+function violations(validCall: fc.Arbitrary<object>): fc.Arbitrary<HostileMessage> {
+  const brokenString = fc
+    .tuple(validCall, traversal, fc.nat())
+    .map(([body, text, at]) => replaceString(body, text, at));
+  const half = (body: object): Buffer =>
+    Buffer.from(
+      `${line({ id: 1e9, ...body })
+        .toString()
+        .slice(0, -9)}\n`,
+    );
+  return fc.oneof(
+    { weight: 80, arbitrary: brokenString.map(call('traversal', 'disconnected', (nextId) => nextId)) },
+    { weight: 30, arbitrary: brokenType.map(call('type', 'disconnected', (nextId) => nextId)) },
+    { weight: 30, arbitrary: validCall.map(call('replay', 'disconnected', (nextId) => nextId - 1)) },
+    { weight: 10, arbitrary: fc.tuple(validCall, odd).map(([body, id]) => call('id', 'disconnected', () => id)(body)) },
+    { weight: 20, arbitrary: oddText.map((text) => raw('text')(Buffer.from(`${text}\n`))) },
+    {
+      weight: 20,
+      arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => raw('binary')(Buffer.from([...bytes, 10]))),
+    },
+    { weight: 8, arbitrary: validCall.map((body) => raw('half')(half(body))) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom('x', '[', '"', ' ').map((fill) => raw('giant')(Buffer.alloc(maxCallBytes + 1, fill))),
+    },
+  );
+}
+
+export interface Hostility {
+  /** Machines of others, whose ids the sender found out. */
+  readonly foreignIds?: readonly string[];
+  /** How many of which kind there are, as weights. A host limits how many it takes of each per second. */
+  readonly shares?: { readonly reading: number; readonly changing: number; readonly violating: number };
+}
 
 /** Messages of a service that was taken over, reproducible by the seed. */
-export function hostileMessages(count: number, seed: number): HostileMessage[] {
-  return fc.sample(hostileMessage, { numRuns: count, seed });
+export function hostileMessages(count: number, seed: number, hostility: Hostility = {}): HostileMessage[] {
+  const { foreignIds = [], shares = { reading: 4, changing: 8, violating: 3 } } = hostility;
+  const { reading, changing } = validCalls(foreignIds);
+  const answered = call('valid', 'answered', (nextId) => nextId);
+  const message = fc.oneof(
+    { weight: shares.reading, arbitrary: reading.map(answered) },
+    { weight: shares.changing, arbitrary: changing.map(answered) },
+    { weight: shares.violating, arbitrary: violations(fc.oneof(reading, changing)) },
+  );
+  return fc.sample(message, { numRuns: count, seed });
 }

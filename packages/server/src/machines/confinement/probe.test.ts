@@ -1,23 +1,22 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { chmod, chown, copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { release } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConfinedFolders, confinedFolders, confinedPid, exitCodeOf } from '../../../test/confinement/confined.ts';
+import {
+  type Attempt,
+  copyProbe,
+  forbiddenAttempts,
+  type ProbeTargets,
+  parseAttempts,
+  runProbe,
+} from '../../../test/confinement/probe.ts';
 import { hasGo, jailProgram, probeProgram } from '../../../test/network/go-tools.ts';
 import { serviceConfinement } from './spec.ts';
 import { startConfined } from './start-confined.ts';
-
-interface Attempt {
-  readonly attempt: string;
-  readonly refused: boolean;
-  readonly detail: string;
-  readonly mustWork?: boolean;
-}
 
 /** What the same user can do without the confinement: the probe notices when something is possible. */
 const possibleOutside = [
@@ -29,25 +28,9 @@ const possibleOutside = [
   'start a process (fork)',
 ];
 
-const parse = (output: string): Attempt[] =>
-  output
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Attempt);
-
-/** Attempts that this kernel or its settings allow to everybody. */
-function allowedHere(): string[] {
-  const [major = 0, minor = 0] = release().split('.').map(Number);
-  const firstPort = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
-  return [
-    ...(major > 6 || (major === 6 && minor >= 12) ? [] : ['connect to an abstract socket']),
-    ...(firstPort > 79 ? [] : ['listen on a privileged port']),
-  ];
-}
-
 describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started exactly as the service', () => {
   let folders: ConfinedFolders;
-  let targets: object;
+  let targets: ProbeTargets;
   let attempts: Attempt[] = [];
   let outside: Attempt[] = [];
   const servers: Server[] = [];
@@ -75,11 +58,8 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started e
       await chown(path, uid, uid === 0 ? 0 : user.gid);
       return path;
     };
-    const probe = join(base, 'probe');
-    const setuid = join(base, 'setuid');
-    for (const copy of [probe, setuid]) await copyFile(probeProgram(), copy);
-    await chmod(probe, 0o755);
-    await chmod(setuid, 0o6755);
+    const probe = await copyProbe(base);
+    const setuid = await copyProbe(base, 'setuid', 0o6755);
 
     const plan = folders.plan([]);
     // Another service of the same user, and one of root's processes.
@@ -125,27 +105,13 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started e
       setuid,
       allowed: { folder: serviceDir, socket: await listenOn(join(runDir, 'host.sock'), 0o660, user.gid) },
     };
-    const confinement = serviceConfinement(plan);
-    const runs = [probe, setuid].map((path) => ({ path, mode: 'exec' }) as const);
-    const child = startConfined(
-      jailProgram(),
-      {
-        ...confinement,
-        binds: [...(confinement.binds ?? []), ...runs],
-        program: probe,
-        argv: [JSON.stringify(targets)],
-      },
-      { stdout: 'pipe' },
-    );
-    processes.push(child);
-    if (child.stdout) attempts = parse(await text(child.stdout));
-    expect(await exitCodeOf(child)).toBe(0);
+    attempts = await runProbe(jailProgram(), serviceConfinement(plan), probe, targets);
 
     const ids = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
     const only = JSON.stringify({ ...targets, only: possibleOutside });
     const unconfined = spawn('setpriv', [...ids, probe, only], { stdio: ['ignore', 'pipe', 'inherit'] });
     processes.push(unconfined);
-    outside = parse(await text(unconfined.stdout));
+    outside = parseAttempts(await text(unconfined.stdout));
   });
 
   afterAll(async () => {
@@ -162,7 +128,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started e
   });
 
   it('is refused everything else, on this host', () => {
-    const others = attempts.filter(({ mustWork, attempt }) => !mustWork && !allowedHere().includes(attempt));
+    const others = forbiddenAttempts(attempts);
     expect(others.length).toBeGreaterThan(120);
     expect(others.filter(({ refused }) => !refused)).toEqual([]);
     const lines = others.map(({ attempt, detail }) => `  ${attempt}: ${detail}`);

@@ -58,6 +58,12 @@ describe.each(await realLayouts())('on this host, version $version', (layout) =>
     for (const { root } of layout.hierarchies) expect(existsSync(join(root, 'mayfly', instance))).toBe(false);
   });
 
+  it.each(['tasks', 'notify_on_release'])('has nothing to remove of %s, which is a file in version 1', async (id) => {
+    await cgroups.create(id, limits).catch(() => {});
+    await cgroups.remove(id);
+    expect(await cgroups.list()).toEqual([]);
+  });
+
   it('refuses to create a group that exists, and keeps it', async () => {
     await cgroups.create('one', limits);
     await expect(cgroups.create('one', limits)).rejects.toMatchObject({ code: 'EEXIST' });

@@ -206,7 +206,8 @@ async function removeGroup(group: string, killer: GroupKiller): Promise<void> {
       return;
     } catch (cause) {
       const code = errorCode(cause);
-      if (code === 'ENOENT') return;
+      // No group: there is nothing, or a control file of the folder above. A machine of that name could not be created.
+      if (code === 'ENOENT' || code === 'ENOTDIR') return;
       if (code !== 'EBUSY' || waitedMs >= removeDeadlineMs) {
         throw new Error(`could not remove the cgroup ${group}`, { cause });
       }
