@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // confinedMode is how this program starts itself in the new namespaces.
@@ -30,9 +31,11 @@ const (
 //	confine FILE           a file that only root can read
 //	confine DESCRIPTOR     an inherited pipe or socket, for example 3
 //
-// The host replaces this program. A service runs in a PID namespace, so it is a child: this program forwards stop signals to it, exits with its
-// code (128 + signal if a signal ended it), and the service ends with it. Meanwhile it has the service's user and no privilege either.
+// The host replaces this program. A service runs in a PID namespace, so it is a child: this program forwards stop signals to it, kills it if it
+// ignores them, exits with its code (128 + signal if a signal ended it), and the service ends with it. Meanwhile it has the service's user and
+// no privilege either.
 func confine(arguments []string) error {
+	starter := os.Getppid()
 	if len(arguments) != 1 {
 		return fmt.Errorf("one file or descriptor expected, not %d", len(arguments))
 	}
@@ -60,9 +63,9 @@ func confine(arguments []string) error {
 		return fmt.Errorf("set the limits: %w", err)
 	}
 	if c.Kind == kindHost {
-		return becomeHost(c)
+		return becomeHost(c, starter)
 	}
-	return runService(c, document)
+	return runService(c, document, starter)
 }
 
 // limitConfined sets limits and the out-of-memory score. Root without CAP_SYS_RESOURCE, as in many containers, can lower neither the score nor
@@ -93,7 +96,7 @@ func limitConfined(c *confinement) error {
 }
 
 // becomeHost drops all capabilities but the listed ones for good, and becomes the program. It returns only on failure.
-func becomeHost(c *confinement) error {
+func becomeHost(c *confinement, starter int) error {
 	kept, err := capabilityBits(c.Capabilities)
 	if err != nil {
 		return err
@@ -117,10 +120,8 @@ func becomeHost(c *confinement) error {
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return fmt.Errorf("drop capabilities: no new privileges: %w", err)
 	}
-	if c.EndWithParent {
-		if err := endWithParent(syscall.SIGTERM); err != nil {
-			return err
-		}
+	if err := c.endWithStarter(starter); err != nil {
+		return err
 	}
 	if err := closeOthers(&spec{}); err != nil {
 		return fmt.Errorf("close other files: %w", err)
@@ -138,7 +139,7 @@ func startProgram(s *spec) error {
 }
 
 // runService starts the service in its own namespaces and session, and exits when the service does. It returns only if it could not be started.
-func runService(c *confinement, document []byte) error {
+func runService(c *confinement, document []byte, starter int) error {
 	// From the beginning: a stop that arrives meanwhile is forwarded as soon as there is somebody to forward it to.
 	stops := make(chan os.Signal, 8)
 	signal.Notify(stops, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -152,7 +153,11 @@ func runService(c *confinement, document []byte) error {
 	}
 	own, childs := os.NewFile(uintptr(pair[0]), "child"), os.NewFile(uintptr(pair[1]), "parent")
 	child := exec.Command("/proc/self/exe", confinedMode)
-	child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if stdin := input(); stdin != nil {
+		child.Stdin = stdin
+	}
+	child.Stdout, child.Stderr = outputs()
+	child.WaitDelay = lastOutputTime
 	child.ExtraFiles = []*os.File{documentEnd, childs}
 	child.Env = []string{}
 	child.SysProcAttr = &syscall.SysProcAttr{
@@ -169,7 +174,7 @@ func runService(c *confinement, document []byte) error {
 		writeDocument.Close()
 	}
 	if _, err := io.ReadFull(own, make([]byte, 1)); err == nil {
-		if err := becomeUnprivileged(c); err != nil {
+		if err := becomeUnprivileged(c, starter); err != nil {
 			child.Process.Kill()
 			return fmt.Errorf("drop all privileges: %w", err)
 		}
@@ -179,13 +184,24 @@ func runService(c *confinement, document []byte) error {
 	debug.SetGCPercent(100)
 	go func() {
 		for signal := range stops {
+			if c.EndWithParent && os.Getppid() != starter {
+				child.Process.Kill()
+				continue
+			}
 			child.Process.Signal(effective(child.Process.Pid, signal.(syscall.Signal)))
+			time.AfterFunc(stopTime, func() { child.Process.Kill() })
 		}
 	}()
 	child.Wait()
 	exitLike(child.ProcessState.Sys().(syscall.WaitStatus))
 	return nil
 }
+
+// stopTime is how long a service may take to end after a stop signal. The supervisor kills it earlier, if it can.
+var stopTime = 70 * time.Second
+
+// lastOutputTime is how long the last output of a service that ended may take to be copied.
+const lastOutputTime = 5 * time.Second
 
 // effective is the signal that does to the first process of a PID namespace what this one does to any other: the kernel drops signals that
 // such a process does not handle, for example while Node starts.
@@ -212,8 +228,7 @@ func handles(status string, stop syscall.Signal) bool {
 }
 
 // becomeUnprivileged gives all threads of this process the service's user, which may signal the service, and no capability.
-func becomeUnprivileged(c *confinement) error {
-	parent := os.Getppid()
+func becomeUnprivileged(c *confinement, starter int) error {
 	for capability := range uintptr(highestCapability + 1) {
 		if _, _, errno := syscall.AllThreadsSyscall6(syscall.SYS_PRCTL, prCapbsetDrop, capability, 0, 0, 0, 0); errno == syscall.EINVAL {
 			break
@@ -227,13 +242,18 @@ func becomeUnprivileged(c *confinement) error {
 	if _, _, errno := syscall.AllThreadsSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
 	}
+	return c.endWithStarter(starter)
+}
+
+// endWithStarter has the kernel send SIGTERM when the process that started this one ends, if the document says so. It fails if that has happened.
+func (c *confinement) endWithStarter(starter int) error {
 	if !c.EndWithParent {
 		return nil
 	}
 	if err := endWithParent(syscall.SIGTERM); err != nil {
 		return err
 	}
-	if os.Getppid() != parent {
+	if os.Getppid() != starter {
 		return errors.New("the process that started it has ended")
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // service returns a confinement with what small programs of the host need.
@@ -62,10 +63,15 @@ func confineAndRun(t *testing.T, c confinement) (stdout, stderr string, code int
 	if err != nil && !errors.As(err, &ended) {
 		t.Fatal(err)
 	}
-	// What a host without CAP_SYS_RESOURCE adds.
-	lines := strings.SplitAfter(errs.String(), "\n")
-	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "CAP_SYS_RESOURCE") })
+	lines := withoutNotices(strings.SplitAfter(errs.String(), "\n"))
 	return out.String(), strings.Join(lines, ""), cmd.ProcessState.ExitCode()
+}
+
+// withoutNotices drops what mayfly-jail says on a host without CAP_SYS_RESOURCE, and in a container that forbids Landlock.
+func withoutNotices(lines []string) []string {
+	return slices.DeleteFunc(lines, func(line string) bool {
+		return strings.Contains(line, "CAP_SYS_RESOURCE") || strings.Contains(line, "forbids Landlock")
+	})
 }
 
 // running is a confined shell that waits for the test.
@@ -76,13 +82,14 @@ type running struct {
 }
 
 // startConfined runs a shell script that prints "ready", and returns once it has.
-func startConfined(t *testing.T, script string, change func(*confinement)) running {
+func startConfined(t *testing.T, script string, change func(*confinement), env ...string) running {
 	t.Helper()
 	c := service(t, "/usr/bin/sh", "-c", script)
 	if change != nil {
 		change(&c)
 	}
 	cmd := confinedCommand(t, c)
+	cmd.Env = append(cmd.Env, env...)
 	stdin, _ := cmd.StdinPipe()
 	stdout, _ := cmd.StdoutPipe()
 	if err := cmd.Start(); err != nil {
@@ -199,6 +206,14 @@ func TestAProgramThatDoesNotHandleAStopIsKilled(t *testing.T) {
 	waitForExit(t, r.cmd, 128+int(syscall.SIGKILL))
 }
 
+func TestAServiceThatIgnoresAStopIsKilled(t *testing.T) {
+	r := startConfined(t, "trap '' TERM; "+waiting, nil, withStopTime+"=100ms")
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	waitForExit(t, r.cmd, 128+int(syscall.SIGKILL))
+}
+
 func waitForExit(t *testing.T, cmd *exec.Cmd, want int) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -230,7 +245,8 @@ func TestAServiceEndsWithMayflyJail(t *testing.T) {
 
 func TestItEndsWithTheProcessThatStartedIt(t *testing.T) {
 	host := confinement{Kind: kindHost, Program: "/usr/bin/sh", Argv: []string{"-c", waiting}, Folder: "/"}
-	for _, c := range []confinement{service(t, "/usr/bin/sh", "-c", waiting), host} {
+	ignoring := service(t, "/usr/bin/sh", "-c", "trap '' TERM; "+waiting)
+	for _, c := range []confinement{service(t, "/usr/bin/sh", "-c", waiting), ignoring, host} {
 		c.EndWithParent = true
 		document, _ := json.Marshal(c)
 		file := filepath.Join(t.TempDir(), "confinement.json")
@@ -263,6 +279,54 @@ func TestItEndsWithTheProcessThatStartedIt(t *testing.T) {
 		}
 		stdin.Close()
 		supervisor.Wait()
+	}
+}
+
+// The kernel sends no signal for a parent that ended before it was asked to.
+func TestItDoesNotStartWithoutTheProcessThatStartedIt(t *testing.T) {
+	script := []string{"-c", "echo ready"}
+	host := confinement{Kind: kindHost, Program: "/usr/bin/sh", Argv: script, Folder: "/"}
+	for _, c := range []confinement{service(t, "/usr/bin/sh", script...), host} {
+		c.EndWithParent = true
+		document, _ := json.Marshal(c)
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		supervisor := exec.Command("/usr/bin/sh", "-c", own+" confine 3 2>&1 & exec >/dev/null 2>&1; wait")
+		supervisor.Env = []string{asJail + "=1"}
+		supervisor.ExtraFiles = []*os.File{read}
+		stdout, _ := supervisor.StdoutPipe()
+		if err := supervisor.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// When mayfly-jail has read the first byte, it knows who started it.
+		write.Write(document[:1])
+		for unread := int32(1); unread > 0; time.Sleep(time.Millisecond) {
+			syscall.Syscall(syscall.SYS_IOCTL, read.Fd(), syscall.TIOCINQ, uintptr(unsafe.Pointer(&unread)))
+		}
+		supervisor.Process.Kill()
+		supervisor.Process.Wait()
+		write.Write(document[1:])
+		write.Close()
+		read.Close()
+		said, _ := io.ReadAll(stdout)
+		if strings.Contains(string(said), "ready") || !strings.Contains(string(said), "the process that started it has ended") {
+			t.Errorf("%s: %q", c.Kind, said)
+		}
+	}
+}
+
+func TestAContainerThatForbidsLandlockIsTolerated(t *testing.T) {
+	cmd := confinedCommand(t, service(t, "/usr/bin/true"))
+	cmd.Env = append(cmd.Env, withoutLandlock+"=1")
+	said, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(said), "forbids Landlock") != 1 {
+		t.Errorf("%v: %s", err, said)
 	}
 }
 

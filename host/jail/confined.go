@@ -27,6 +27,7 @@ func enterConfinement([]string) error {
 	syscall.Umask(0o077)
 	for _, step := range []step{
 		{"listen", func(*spec) error { return openPorts(c.Listen) }},
+		{"build the view", checkSources},
 		{"build the view", func(*spec) error { return mountRoot() }},
 		{"build the view", func(*spec) error { return mountTmp(c) }},
 		{"build the view", fillRoot},

@@ -37,7 +37,7 @@ type confinement struct {
 	OomScoreAdj int `json:"oomScoreAdj"`
 	// Rlimits are soft and hard limits by name; see limits.go.
 	Rlimits map[string]uint64 `json:"rlimits"`
-	// EndWithParent sends the program SIGTERM when the process that started mayfly-jail ends.
+	// EndWithParent ends the program with the process that started mayfly-jail: the host gets SIGTERM, a service is killed.
 	EndWithParent bool `json:"endWithParent"`
 	// Program is started in Folder with its own path followed by Argv.
 	Program string   `json:"program"`

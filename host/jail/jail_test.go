@@ -9,17 +9,45 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // The test binary acts as the jail when this variable is in its environment.
 const asJail = "MAYFLY_TEST_AS_JAIL"
 
+// These change the jail for a test.
+const (
+	// withStopTime is the time that a service has to end after a stop signal.
+	withStopTime = "MAYFLY_TEST_STOP_TIME"
+	// withoutLandlock forbids Landlock, as the filters of many containers do.
+	withoutLandlock = "MAYFLY_TEST_WITHOUT_LANDLOCK"
+)
+
 func TestMain(m *testing.M) {
+	if text := os.Getenv(withStopTime); text != "" {
+		stopTime, _ = time.ParseDuration(text)
+	}
+	if os.Getenv(withoutLandlock) != "" {
+		forbidLandlock()
+	}
 	if os.Getenv(asJail) != "" || len(os.Args) == 2 && os.Args[1] == confinedMode {
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+func forbidLandlock() {
+	err := filterSystemCalls([]instruction{
+		{bpfLoad, 0, 0, offsetNumber},
+		{bpfJumpEqual, 0, 1, sysLandlockCreateRuleset},
+		refuse(syscall.EPERM),
+		{bpfReturn, 0, 0, actionAllow},
+	})
+	if err != nil {
+		panic(err)
+	}
 }
 
 const testUID = 2_100_008

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"errors"
+	"fmt"
+	"os"
 	"syscall"
 	"unsafe"
 )
@@ -16,14 +17,19 @@ const (
 // signalling others.
 const landlockScoped = 1<<0 | 1<<1
 
-// closeAbstractSockets limits the calling thread with Landlock. Kernels before 6.12, or without Landlock, cannot do that.
+// closeAbstractSockets limits the calling thread with Landlock. Kernels before 6.12, or without Landlock, cannot do that, and some containers
+// forbid it.
 func closeAbstractSockets() error {
 	ruleset := struct{ fs, net, scoped uint64 }{scoped: landlockScoped}
 	fd, _, errno := syscall.RawSyscall(sysLandlockCreateRuleset, uintptr(unsafe.Pointer(&ruleset)), unsafe.Sizeof(ruleset), 0)
-	if errno != 0 {
-		if errors.Is(errno, syscall.ENOSYS) || errors.Is(errno, syscall.EOPNOTSUPP) || errors.Is(errno, syscall.E2BIG) || errors.Is(errno, syscall.EINVAL) {
-			return nil
-		}
+	switch errno {
+	case 0:
+	case syscall.ENOSYS, syscall.EOPNOTSUPP, syscall.E2BIG, syscall.EINVAL:
+		return nil
+	case syscall.EPERM:
+		fmt.Fprintln(os.Stderr, "mayfly-jail: this container forbids Landlock: the service can connect to abstract unix sockets of the host")
+		return nil
+	default:
 		return errno
 	}
 	defer syscall.Close(int(fd))

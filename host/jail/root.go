@@ -57,7 +57,12 @@ func showBind(b bind) error {
 	if err := syscall.Stat(b.Path, &info); err != nil {
 		return err
 	}
-	target := staging + b.Path
+	// A folder that is bound already may contain links, also absolute ones.
+	inView, err := resolve(staging, b.Path, nil)
+	if err != nil {
+		return err
+	}
+	target := staging + inView
 	if err := makeTarget(target, info.Mode&syscall.S_IFMT == syscall.S_IFDIR); err != nil {
 		return err
 	}

@@ -36,6 +36,8 @@ func decide(t *testing.T, program []instruction, c call) uint32 {
 			default:
 				accumulator = uint32(c.arguments[(i.k-offsetArguments)/8])
 			}
+		case bpfAnd:
+			accumulator &= i.k
 		case bpfJumpEqual:
 			jump(accumulator == i.k)
 		case bpfJumpAbove:
@@ -92,11 +94,25 @@ func TestTheFilterReadsArguments(t *testing.T) {
 		{"clone3", sysClone3, [6]uint64{}, unknown},
 		{"a unix socket", syscall.SYS_SOCKET, [6]uint64{syscall.AF_UNIX, syscall.SOCK_STREAM}, actionAllow},
 		{"a TCP socket", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET6, syscall.SOCK_STREAM}, actionAllow},
+		{"a TCP socket with flags", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC | syscall.SOCK_NONBLOCK, syscall.IPPROTO_TCP}, actionAllow},
+		{"a UDP socket", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_DGRAM | syscall.SOCK_CLOEXEC, syscall.IPPROTO_UDP}, actionAllow},
+		{"a UDP socket by default", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET6, syscall.SOCK_DGRAM}, actionAllow},
+		{"SCTP", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_STREAM, syscall.IPPROTO_SCTP}, refused},
+		{"SCTP by its type", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET6, syscall.SOCK_SEQPACKET | syscall.SOCK_CLOEXEC}, refused},
+		{"DCCP by its type", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, 6}, refused},
+		{"UDP-Lite", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_DGRAM, 136}, refused},
+		{"MPTCP", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET6, syscall.SOCK_STREAM, 262}, refused},
+		{"L2TP", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_DGRAM, 115}, refused},
+		{"ICMP", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_DGRAM, 1}, refused},
+		{"raw packets of IP", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_RAW, syscall.IPPROTO_TCP}, refused},
 		{"addresses by netlink", syscall.SYS_SOCKET, [6]uint64{syscall.AF_NETLINK, syscall.SOCK_RAW, syscall.NETLINK_ROUTE}, actionAllow},
 		{"nftables by netlink", syscall.SYS_SOCKET, [6]uint64{syscall.AF_NETLINK, syscall.SOCK_RAW, syscall.NETLINK_NETFILTER}, refused},
 		{"packets", syscall.SYS_SOCKET, [6]uint64{syscall.AF_PACKET, syscall.SOCK_RAW}, refused},
 		{"vsock", syscall.SYS_SOCKET, [6]uint64{40, syscall.SOCK_STREAM}, refused},
 		{"the size of a terminal", syscall.SYS_IOCTL, [6]uint64{0, syscall.TIOCGWINSZ}, actionAllow},
+		{"the settings of a terminal", syscall.SYS_IOCTL, [6]uint64{1, syscall.TCGETS}, actionAllow},
+		{"other settings for a terminal", syscall.SYS_IOCTL, [6]uint64{1, syscall.TCSETS}, refused},
+		{"other settings for a terminal, after its output", syscall.SYS_IOCTL, [6]uint64{1, 0x402c542c}, refused},
 		{"input of a terminal", syscall.SYS_IOCTL, [6]uint64{0, tiocsti}, refused},
 		{"input of a terminal, upper half set", syscall.SYS_IOCTL, [6]uint64{0, 1<<32 | tiocsti}, refused},
 		{"a thread's name", syscall.SYS_PRCTL, [6]uint64{15}, actionAllow},

@@ -8,7 +8,7 @@ func serviceFilter() []instruction {
 	return filter(auditArch, newestCall, append(commonCalls, architectureCalls...), []rule{
 		{syscall.SYS_CLONE, threadsOnly},
 		{syscall.SYS_SOCKET, knownSockets},
-		{syscall.SYS_IOCTL, allowOtherValues(1, tiocsti, tioclinux)},
+		{syscall.SYS_IOCTL, allowOtherValues(1, terminalChanges...)},
 		{syscall.SYS_PRCTL, allowValues(0, harmlessPrctls...)},
 	})
 }
@@ -22,20 +22,46 @@ var threadsOnly = []instruction{
 }
 
 // knownSockets allows unix, TCP and UDP sockets, and of netlink the protocol in which the C library asks for the host's addresses.
-// It excludes nftables, packets, the kernel's cryptography, vsock and Bluetooth.
-var knownSockets = append(allowValues(0, syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6), []instruction{
-	{bpfJumpEqual, 0, 3, syscall.AF_NETLINK},
+// It excludes nftables, packets, the kernel's cryptography, vsock and Bluetooth, and of the internet's protocols those whose modules the kernel
+// would load, for example SCTP and L2TP. The type has flags in its upper bits.
+var knownSockets = []instruction{
+	argument(0),
+	{bpfJumpEqual, 0, 1, syscall.AF_UNIX},
+	{bpfReturn, 0, 0, actionAllow},
+	{bpfJumpEqual, 2, 0, syscall.AF_INET},
+	{bpfJumpEqual, 1, 0, syscall.AF_INET6},
+	{bpfJumpEqual, 9, 12, syscall.AF_NETLINK},
+	argument(1),
+	{bpfAnd, 0, 0, socketTypeMask},
+	{bpfJumpEqual, 1, 0, syscall.SOCK_STREAM},
+	{bpfJumpEqual, 0, 8, syscall.SOCK_DGRAM},
+	argument(2),
+	{bpfJumpEqual, 2, 0, 0},
+	{bpfJumpEqual, 1, 0, syscall.IPPROTO_TCP},
+	{bpfJumpEqual, 0, 4, syscall.IPPROTO_UDP},
+	{bpfReturn, 0, 0, actionAllow},
 	argument(2),
 	{bpfJumpEqual, 0, 1, syscall.NETLINK_ROUTE},
 	{bpfReturn, 0, 0, actionAllow},
-}...)
+}
+
+// terminalChanges put characters into the input of a terminal, or change how it treats them. Node tries to restore a terminal's settings when it
+// ends, and accepts that this is refused.
+var terminalChanges = []uint32{
+	tiocsti,
+	tioclinux,
+	syscall.TCSETS, 0x5403 /* TCSETSW */, 0x5404, /* TCSETSF */
+	0x402c542b /* TCSETS2 */, 0x402c542c /* TCSETSW2 */, 0x402c542d, /* TCSETSF2 */
+	0x5406 /* TCSETA */, 0x5407 /* TCSETAW */, 0x5408, /* TCSETAF */
+	0x5423 /* TIOCSETD */, 0x540e /* TIOCSCTTY */, 0x541d /* TIOCCONS */, 0x5414, /* TIOCSWINSZ */
+}
 
 const (
-	// These put characters into the input of a terminal.
 	tiocsti   = 0x5412
 	tioclinux = 0x541c
 
 	cloneNewcgroup = 0x02000000
+	socketTypeMask = 0xf
 )
 
 // harmlessPrctls name threads and memory, or only read.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mayfly/net/internal/firewall"
@@ -38,7 +39,10 @@ type Settings struct {
 
 const (
 	// orderTimeout is how long the resolver may take for an order. It is longer than an nft transaction that the order may have to wait for.
-	orderTimeout = 30 * time.Second
+	orderTimeout = 7 * time.Second
+	// policyTimeout is how long after its request a policy may still be applied. With the nft transaction it is shorter than the service
+	// waits: a policy that the service reported as failed takes no effect later.
+	policyTimeout = 9 * time.Second
 	// burstSeconds is how many seconds' worth of requests may come at once: answers of slow name servers can arrive together.
 	burstSeconds = 10
 	// maxOpening is the number of nft transactions of the resolver that run or wait at a time.
@@ -49,10 +53,14 @@ const (
 type served struct {
 	netnsPath string
 	opens     *rate.Bucket
+	// removed is set as soon as the machine is to be removed. Who holds rules checks it before each transaction.
+	removed atomic.Bool
 	// rules guards mode and the order of nft transactions.
 	rules sync.Mutex
 	mode  names.Mode
 }
+
+var errRemoved = errors.New("the machine was removed")
 
 // Broker serves one resolver.
 type Broker struct {
@@ -62,6 +70,8 @@ type Broker struct {
 	opens    *rate.Bucket
 	dials    *rate.Bucket
 	opening  chan struct{}
+	// policyTimeout is the constant; shorter in tests.
+	policyTimeout time.Duration
 	// stopped is closed when the resolver can no longer be used.
 	stopped chan struct{}
 
@@ -76,15 +86,16 @@ func New(conn *wire.Conn, host Host, settings Settings) *Broker {
 	lookups := settings.LookupsPerSecond
 	dials := lookups * upstream.MaxServers * upstream.Rounds
 	return &Broker{
-		conn:     conn,
-		host:     host,
-		settings: settings,
-		opens:    rate.NewBucket(lookups, lookups*burstSeconds),
-		dials:    rate.NewBucket(dials, dials*burstSeconds),
-		opening:  make(chan struct{}, maxOpening),
-		stopped:  make(chan struct{}),
-		orders:   map[uint32]chan wire.FromResolver{},
-		machines: map[int]*served{},
+		conn:          conn,
+		host:          host,
+		policyTimeout: policyTimeout,
+		settings:      settings,
+		opens:         rate.NewBucket(lookups, lookups*burstSeconds),
+		dials:         rate.NewBucket(dials, dials*burstSeconds),
+		opening:       make(chan struct{}, maxOpening),
+		stopped:       make(chan struct{}),
+		orders:        map[uint32]chan wire.FromResolver{},
+		machines:      map[int]*served{},
 	}
 }
 
@@ -109,6 +120,7 @@ func (b *Broker) Add(slot int, netnsPath, address string, mode names.Mode, patte
 
 // SetPolicy replaces the policy of a machine and its rules in one transaction. When it fails, both stay as they were.
 func (b *Broker) SetPolicy(slot int, mode names.Mode, patterns []string, transaction string) error {
+	requestedAt := time.Now()
 	found := b.find(slot)
 	if found == nil {
 		return fmt.Errorf("slot %d is not served", slot)
@@ -119,13 +131,14 @@ func (b *Broker) SetPolicy(slot int, mode names.Mode, patterns []string, transac
 		return err
 	}
 	decision := wire.FromBroker{Action: wire.Commit, ID: order.ID}
-	if err = b.apply(found, mode, transaction, kept.Entries); err != nil {
+	if err = b.apply(found, requestedAt, mode, transaction, kept.Entries); err != nil {
 		decision.Action = wire.Abort
 	}
 	return errors.Join(err, b.conn.SendToResolver(decision))
 }
 
-func (b *Broker) apply(found *served, mode names.Mode, transaction string, kept []wire.Entry) error {
+// apply puts a policy into force, unless the machine was removed or the request is too old by now: the resolver decides when it answers.
+func (b *Broker) apply(found *served, requestedAt time.Time, mode names.Mode, transaction string, kept []wire.Entry) error {
 	if len(kept) > 0 && mode != names.List {
 		return errors.New("the resolver keeps addresses open without a list")
 	}
@@ -134,6 +147,12 @@ func (b *Broker) apply(found *served, mode names.Mode, transaction string, kept 
 	}
 	found.rules.Lock()
 	defer found.rules.Unlock()
+	if found.removed.Load() {
+		return errRemoved
+	}
+	if time.Since(requestedAt) > b.policyTimeout {
+		return fmt.Errorf("the new policy took longer than %s", b.policyTimeout)
+	}
 	if err := b.host.Apply(found.netnsPath, transaction+firewall.Open(kept)); err != nil {
 		return err
 	}
@@ -142,17 +161,20 @@ func (b *Broker) apply(found *served, mode names.Mode, transaction string, kept 
 }
 
 // Remove makes the resolver close the sockets of a machine. A slot that is not served is not an error. Afterwards no request for the machine
-// changes rules, not even one that was waiting: the next machine in the slot has the same path.
+// changes rules, not even one that was waiting or a policy that the resolver has not answered: the next machine in the slot has the same path.
 func (b *Broker) Remove(slot int) error {
 	b.mu.Lock()
 	found := b.machines[slot]
 	delete(b.machines, slot)
+	if found != nil {
+		found.removed.Store(true)
+	}
 	b.mu.Unlock()
 	if found == nil {
 		return nil
 	}
+	// Only for the transaction that runs: those that wait see that the machine was removed.
 	found.rules.Lock()
-	found.mode = names.None
 	found.rules.Unlock()
 	_, err := b.order(wire.FromBroker{Action: wire.Remove, Slot: slot})
 	return err

@@ -7,12 +7,15 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"mayfly/net/internal/firewall"
 	"mayfly/net/internal/machine"
 	"mayfly/net/internal/names"
 	"mayfly/net/internal/wire"
@@ -23,11 +26,16 @@ type fakeHost struct {
 	mu           sync.Mutex
 	transactions []string
 	failing      error
+	// gate, if it is not nil, holds transactions back until it is closed.
+	gate chan struct{}
 }
 
 func (h *fakeHost) Listen(_, _ string) (udp, tcp *os.File, err error) { return listen("127.0.0.1:0") }
 
 func (h *fakeHost) Apply(netnsPath, transaction string) error {
+	if h.gate != nil {
+		<-h.gate
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.failing != nil {
@@ -152,6 +160,18 @@ func (h *hostile) add(slot int, mode names.Mode) []*os.File {
 	return files
 }
 
+// remove makes the broker take a machine back.
+func (h *hostile) remove(slot int) {
+	h.t.Helper()
+	removed := make(chan error, 1)
+	go func() { removed <- h.broker.Remove(slot) }()
+	order, _ := h.receive()
+	h.send(wire.FromResolver{Kind: wire.Done, ID: order.ID})
+	if err := <-removed; err != nil || order.Action != wire.Remove {
+		h.t.Fatal(order, err)
+	}
+}
+
 func entry(ip string, seconds int) []wire.Entry {
 	return []wire.Entry{{IP: netip.MustParseAddr(ip), For: time.Duration(seconds) * time.Second}}
 }
@@ -193,19 +213,100 @@ func TestTheResolverOpensOnlyWhatItsMachinesMayReach(t *testing.T) {
 func TestAMachineThatWasRemovedCannotBeOpened(t *testing.T) {
 	h := newHostile(t)
 	h.add(5, names.List)
-	waiting := h.broker.find(5)
-	removed := make(chan error, 1)
-	go func() { removed <- h.broker.Remove(5) }()
-	order, _ := h.receive()
-	h.send(wire.FromResolver{Kind: wire.Done, ID: order.ID})
-	if err := <-removed; err != nil {
-		t.Fatal(err)
-	}
+	h.remove(5)
 	if h.ask(wire.FromResolver{Kind: wire.Open, ID: 1, Number: 5, Entries: entry("203.0.113.1", 60)}) {
 		t.Fatal("opened")
 	}
-	if waiting.mode != names.None {
-		t.Fatal("a request that was waiting can be opened")
+}
+
+func TestARemovalDoesNotWaitForRequestsThatWaitToo(t *testing.T) {
+	h := newHostile(t)
+	h.add(5, names.List)
+	h.host.gate = make(chan struct{})
+	const flood = maxOpening
+	for range flood {
+		h.send(wire.FromResolver{Kind: wire.Open, ID: 1, Number: 5, Entries: entry("203.0.113.1", 60)})
+	}
+	for len(h.broker.opening) < flood {
+		time.Sleep(time.Millisecond)
+	}
+	removed := make(chan error, 1)
+	go func() { removed <- h.broker.Remove(5) }()
+	for h.broker.find(5) != nil {
+		time.Sleep(time.Millisecond)
+	}
+	close(h.host.gate)
+	for range flood + 1 {
+		if message, _ := h.receive(); message.Action == wire.Remove {
+			h.send(wire.FromResolver{Kind: wire.Done, ID: message.ID})
+		}
+	}
+	if err := <-removed; err != nil {
+		t.Fatal(err)
+	}
+	// The one that was running.
+	if count := len(h.host.transactions); count > 1 {
+		t.Fatalf("%d transactions of a machine that was removed", count)
+	}
+}
+
+// The next machine in a slot has the same network namespace path as the one before.
+func TestAPolicyThatIsAnsweredAfterTheRemovalChangesNoRulesOfTheNextMachine(t *testing.T) {
+	h := newHostile(t)
+	h.add(5, names.List)
+	changed := make(chan error, 1)
+	go func() { changed <- h.broker.SetPolicy(5, names.List, []string{"b.test"}, "accept everything\n") }()
+	heldBack, _ := h.receive()
+	h.remove(5)
+	h.add(5, names.List)
+	h.send(wire.FromResolver{Kind: wire.Done, ID: heldBack.ID, Entries: entry("203.0.113.1", 60)})
+	decision, _ := h.receive()
+	if err := <-changed; err == nil || decision.Action != wire.Abort || decision.ID != heldBack.ID {
+		t.Errorf("%+v %v", decision, err)
+	}
+	if applied := h.host.applied(); applied != "" {
+		t.Errorf("the rules of the next machine were changed: %s", applied)
+	}
+}
+
+func TestAPolicyThatIsAnsweredTooLateIsNotApplied(t *testing.T) {
+	h := newHostile(t)
+	h.add(5, names.List)
+	h.broker.policyTimeout = 0
+	changed := make(chan error, 1)
+	go func() { changed <- h.broker.SetPolicy(5, names.All, nil, "accept everything\n") }()
+	order, _ := h.receive()
+	h.send(wire.FromResolver{Kind: wire.Done, ID: order.ID})
+	decision, _ := h.receive()
+	if err := <-changed; err == nil || !strings.Contains(err.Error(), "took longer than") || decision.Action != wire.Abort || h.host.applied() != "" {
+		t.Fatal(decision, err, h.host.applied())
+	}
+}
+
+// What the service reports as failed must not take effect later.
+func TestAPolicyIsDecidedBeforeTheServiceGivesUp(t *testing.T) {
+	const path = "../../../../packages/server/src/machines/qemu/network/resolver/resolver-process.ts"
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`requestDeadlineMs = ([\d_]+);`).FindSubmatch(source)
+	if found == nil {
+		t.Fatalf("%s has no deadline", path)
+	}
+	milliseconds, err := strconv.Atoi(strings.ReplaceAll(string(found[1]), "_", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Duration(milliseconds) * time.Millisecond
+	if slowest := policyTimeout + firewall.Timeout; slowest >= deadline {
+		t.Errorf("a policy may be applied %s after the request, the service waits %s", slowest, deadline)
+	}
+	if slowest := firewall.Timeout + orderTimeout; slowest >= deadline {
+		t.Errorf("a removal takes up to %s, the service waits %s", slowest, deadline)
+	}
+	if orderTimeout <= firewall.Timeout {
+		t.Error("an order may have to wait for a transaction that takes longer than the order may")
 	}
 }
 

@@ -92,6 +92,9 @@ func (b *Broker) open(request wire.FromResolver) error {
 	}
 	found.rules.Lock()
 	defer found.rules.Unlock()
+	if found.removed.Load() {
+		return errRemoved
+	}
 	if found.mode != names.List {
 		return errors.New("the machine has no list of names")
 	}

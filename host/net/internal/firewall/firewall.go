@@ -5,21 +5,27 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"mayfly/net/internal/wire"
 )
 
-// nftTimeout is how long nft may take.
-const nftTimeout = 10 * time.Second
+// Timeout is how long a transaction may take.
+const Timeout = 5 * time.Second
 
-// Apply runs one nft transaction in the namespace at a path.
+// Apply runs one nft transaction in the namespace at a path. A transaction that has not taken effect when this process ends never does.
 func Apply(netnsPath, transaction string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), nftTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
 	nft := exec.CommandContext(ctx, "nsenter", "--net="+netnsPath, "nft", "-f", "-")
 	nft.Stdin = strings.NewReader(transaction)
+	// The signal is sent when the thread ends that started the program.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	nft.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if output, err := nft.CombinedOutput(); err != nil {
 		return fmt.Errorf("nft: %w: %s", err, strings.TrimSpace(string(output)))
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // sendTimeout is how long the other side may take to make room for a message.
-const sendTimeout = 10 * time.Second
+const sendTimeout = 5 * time.Second
 
 // maxFiles is the largest number of sockets in one message.
 const maxFiles = 2

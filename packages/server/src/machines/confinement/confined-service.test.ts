@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
@@ -205,6 +206,29 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
     expect(said).toContain('mayfly-jail: enter the view: no such file or directory');
     expect(await exitCodeOf(child)).toBe(notStartedCode);
   });
+
+  // util-linux's script runs a command on a terminal of its own.
+  it.runIf(existsSync('/usr/bin/script'))(
+    'sees the terminal of npm start, for the first key, and cannot read from it',
+    async () => {
+      const code = [
+        'const read = (fd) => { try { return require("fs").readSync(fd, Buffer.alloc(9)) } catch (error) { return error.code } }',
+        'console.log(JSON.stringify([process.stdout.isTTY, process.stderr.isTTY, process.stdout.columns > 0, read(1), read(2)]))',
+      ].join('\n');
+      const document = join(folders.base, 'confinement.json');
+      await writeFile(document, JSON.stringify(serviceConfinement(folders.plan(['-e', code]))), { mode: 0o600 });
+      const command = `stty columns 80; ${jailProgram()} confine ${document}`;
+      const child = spawn('/usr/bin/script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+      running = child;
+      child.stdin.write('typed\n');
+      const lines = linesOf(child);
+      let shown = '';
+      while (!shown.startsWith('[')) shown = String((await lines.next()).value);
+      expect(JSON.parse(shown)).toEqual([true, true, true, 'EBADF', 'EBADF']);
+      child.stdin.end();
+      expect(await exitCodeOf(child)).toBe(0);
+    },
+  );
 
   it('costs little to start', async () => {
     const run = async (start: () => ChildProcess): Promise<number> => {

@@ -1,4 +1,4 @@
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { Arch } from '../qemu/engine.ts';
 import { type Bind, libraryBinds } from '../qemu/jail/spec.ts';
 
@@ -30,6 +30,7 @@ const systemFiles = [
   '/etc/resolv.conf',
   '/etc/services',
   '/etc/ssl/certs',
+  '/usr/local/share/ca-certificates',
   '/usr/share/ca-certificates',
   '/usr/share/zoneinfo',
 ];
@@ -45,22 +46,48 @@ export function serviceBinds({ arch, nodePath, checkout, serviceDir, runDir, env
     { path: serviceDir, mode: 'rw' },
     // A socket can be connected to through a read-only mount, if its owner and mode allow that.
     readable(runDir),
-    ...namedFiles(env).map(readable),
+    // What is in its own folder it sees anyway. Root must bind nothing there by name: the service could replace it with a link.
+    ...[...namedFiles(env).map(readable), ...databaseSockets(env)].filter(({ path }) => !isIn(path, serviceDir)),
   ];
+}
+
+function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
 }
 
 /** Parameters of a database URL that name files. */
 const databaseFileParameters = ['sslcert', 'sslkey', 'sslrootcert'];
 
-/** Files and folders outside of the data folder that settings name: certificates of the database and the folder of its socket. */
-function namedFiles({ MAYFLY_DATABASE_URL: databaseUrl, NODE_EXTRA_CA_CERTS, PGHOST }: NodeJS.ProcessEnv): string[] {
-  const named = [NODE_EXTRA_CA_CERTS, PGHOST];
-  if (databaseUrl && URL.canParse(databaseUrl)) {
-    const { hostname, searchParams } = new URL(databaseUrl);
-    const files = databaseFileParameters.map((name) => searchParams.get(name) ?? undefined);
-    named.push(decodeURIComponent(hostname), searchParams.get('host') ?? undefined, ...files);
-  }
-  return [...new Set(named.filter((path) => path !== undefined && isAbsolute(path)))] as string[];
+/** Files that settings name: certificates, and the password file of PostgreSQL. */
+function namedFiles(env: NodeJS.ProcessEnv): string[] {
+  const parameters = databaseUrlOf(env)?.searchParams;
+  const files = databaseFileParameters.map((name) => parameters?.get(name));
+  return absolute([env.NODE_EXTRA_CA_CERTS, env.PGPASSFILE, ...files]);
+}
+
+/** Folders of many programs, of which the service sees only its database's socket. After a restart of the database it needs one too. */
+const sharedFolders = ['/tmp', '/var/tmp', '/run', '/var/run'];
+
+/** The folders of the database's unix socket, or the socket itself if the folder is not only the database's. */
+function databaseSockets(env: NodeJS.ProcessEnv): Bind[] {
+  const url = databaseUrlOf(env);
+  const hosts = [env.PGHOST, url && decodeURIComponent(url.hostname), url?.searchParams.get('host')];
+  const port = url?.port || url?.searchParams.get('port') || env.PGPORT || '5432';
+  return absolute(hosts).map((host): Bind => {
+    const folder = resolve(host);
+    if (!sharedFolders.includes(folder)) return { path: folder, mode: 'ro' };
+    // If it is missing, the service says that it cannot reach the database.
+    return { path: join(folder, `.s.PGSQL.${port}`), mode: 'ro', optional: true };
+  });
+}
+
+function databaseUrlOf({ MAYFLY_DATABASE_URL: url }: NodeJS.ProcessEnv): URL | undefined {
+  return url && URL.canParse(url) ? new URL(url) : undefined;
+}
+
+/** Without repetitions. */
+function absolute(paths: readonly (string | null | undefined)[]): string[] {
+  return [...new Set(paths.filter((path) => typeof path === 'string').filter(isAbsolute))];
 }
 
 /** What the service inherits of the environment: its settings, PostgreSQL's, and those of Node and the C library that change no code. */

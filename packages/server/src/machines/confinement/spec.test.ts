@@ -82,6 +82,23 @@ it('shows the files that settings name', () => {
   expect(added({ PGHOST: folder })).toEqual([folder]);
   expect(added({ PGHOST: 'db.example.com', NODE_EXTRA_CA_CERTS: '/etc/ca.pem' })).toEqual(['/etc/ca.pem']);
   expect(added({ MAYFLY_DATABASE_URL: 'nonsense', PGHOST: '' })).toEqual([]);
+  expect(added({ PGPASSFILE: '/etc/pg/pass' })).toEqual(['/etc/pg/pass']);
+});
+
+it('shows of a folder that many programs use only the socket of the database', () => {
+  const sockets = (env: NodeJS.ProcessEnv) =>
+    serviceConfinement(plan('arm64', env)).binds?.filter(({ path }) => path.includes('.s.PGSQL'));
+  const socket = (path: string) => [{ path, mode: 'ro', optional: true }];
+  expect(sockets({ PGHOST: '/tmp' })).toEqual(socket('/tmp/.s.PGSQL.5432'));
+  expect(sockets({ PGHOST: '/tmp/', PGPORT: '5433' })).toEqual(socket('/tmp/.s.PGSQL.5433'));
+  expect(sockets({ MAYFLY_DATABASE_URL: 'postgres:///mayfly?host=/tmp' })).toEqual(socket('/tmp/.s.PGSQL.5432'));
+  expect(sockets({ MAYFLY_DATABASE_URL: 'postgres://u@%2Frun:5434/mayfly' })).toEqual(socket('/run/.s.PGSQL.5434'));
+  expect(pathsOf({ PGHOST: '/tmp' })).not.toContain('/tmp');
+});
+
+it('binds nothing by name in the folder that the service can write to', () => {
+  const inside = '/var/lib/mayfly/service/ca.pem';
+  expect(pathsOf({ NODE_EXTRA_CA_CERTS: inside, PGHOST: '/var/lib/mayfly/service' })).toEqual(pathsOf({}));
 });
 
 it('passes ports below 1024 as sockets, with the addresses of their hosts', async () => {

@@ -189,6 +189,18 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('mayfly-net', () => {
     expect(await unconfined.exited).toContain('/nowhere: no such file or directory');
   });
 
+  test('a helper that does not respond to a new policy in time is killed, so that the policy cannot take effect later', async () => {
+    const silentPath = join(folder, 'silent');
+    writeFileSync(silentPath, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+    const settings = { jailPath: jailProgram(), uid, resolvConfPath, lookupsPerSecond: 500, refusedRanges: [] };
+    const silent = new ResolverProcess(silentPath, settings, 50);
+    await expect(silent.request({ op: 'remove', slot: 1 })).rejects.toThrow('took longer than 50 ms');
+    await expect(silent.request({ op: 'policy', slot: 1, mode: 'all', names: [], transaction: '' })).rejects.toThrow(
+      'took longer than 50 ms',
+    );
+    await silent.exited;
+  });
+
   test('a resolver that kept its privileges is refused', async () => {
     // Starts the program itself, without a jail.
     const jailPath = join(folder, 'no-jail');

@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { withDeadline } from '../../../../core/scheduling/deadline.ts';
+import { DeadlineExceeded, withDeadline } from '../../../../core/scheduling/deadline.ts';
 import { type Cidr, formatAddress } from '../plan/ipv4.ts';
 
 /** The settings of mayfly-net that hold for all machines. */
@@ -36,6 +36,7 @@ export class ResolverExited extends Error {
   override readonly name = 'ResolverExited';
 }
 
+/** Longer than the helper takes until it has carried a request out or given it up. See host/net/internal/broker. */
 const requestDeadlineMs = 15_000;
 /** Between asking the helper to exit and killing it. */
 const exitDeadlineMs = 2_000;
@@ -50,9 +51,11 @@ export class ResolverProcess implements AsyncDisposable {
   readonly exited: Promise<string>;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #pending = new Map<number, PromiseWithResolvers<void>>();
+  readonly #deadlineMs: number;
   #lastId = 0;
 
-  constructor(helperPath: string, settings: ResolverSettings) {
+  constructor(helperPath: string, settings: ResolverSettings, deadlineMs = requestDeadlineMs) {
+    this.#deadlineMs = deadlineMs;
     const argv = Object.entries(flagsOf(settings)).flatMap(([name, value]) => [`-${name}`, value]);
     this.#child = spawn(helperPath, argv, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     let lastOutput = '';
@@ -70,7 +73,10 @@ export class ResolverProcess implements AsyncDisposable {
     });
   }
 
-  /** Sends a request and waits until the helper has carried it out. */
+  /**
+   * Sends a request and waits until the helper has carried it out. A helper that does not respond to a new policy in time is killed: a policy
+   * that was reported as failed must not take effect later.
+   */
   async request(request: ResolverRequest): Promise<void> {
     const id = ++this.#lastId;
     const response = Promise.withResolvers<void>();
@@ -80,7 +86,10 @@ export class ResolverProcess implements AsyncDisposable {
       void this.exited.then((output) => response.reject(new ResolverExited(`mayfly-net exited: ${output}`)));
     });
     try {
-      await withDeadline(`The ${request.op} request to mayfly-net`, requestDeadlineMs, response.promise);
+      await withDeadline(`The ${request.op} request to mayfly-net`, this.#deadlineMs, response.promise);
+    } catch (error) {
+      if (error instanceof DeadlineExceeded && request.op === 'policy') this.#child.kill('SIGKILL');
+      throw error;
     } finally {
       this.#pending.delete(id);
     }
