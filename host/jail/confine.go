@@ -85,7 +85,7 @@ func limitConfined(c *confinement) error {
 	score := strconv.Itoa(c.OomScoreAdj)
 	err := applyLimits(limits, score)
 	if errors.Is(err, syscall.EACCES) {
-		fmt.Fprintf(os.Stderr, "mayfly-jail: the out-of-memory score %s could not be set: CAP_SYS_RESOURCE is missing\n", score)
+		// The supervisor has warned of it at its start.
 		inherited, readErr := os.ReadFile(oomScoreAdjPath)
 		if readErr != nil {
 			return readErr

@@ -178,7 +178,7 @@ export class DriverServer implements AsyncDisposable {
       session.close();
       if (this.#session === session) {
         this.#session = undefined;
-        this.#log.warn({}, 'service_disconnected');
+        this.#log.info({}, 'service_disconnected');
       }
       await session.idle();
     }

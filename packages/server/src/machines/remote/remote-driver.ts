@@ -31,6 +31,8 @@ export interface RemoteDriverOptions {
 }
 
 const defaultOpenMs = 120_000;
+/** At the start, an absent host process is not worth a warning for this long. */
+const quietStartMs = 10_000;
 const defaultRetryPauses = { firstMs: 50, longestMs: 2_000 };
 
 const fullCodes: readonly FailureCode[] = ['too_many_machines', 'disk_full'];
@@ -143,6 +145,9 @@ export class RemoteDriver implements MachineDriver {
     const { log, retryPauses = defaultRetryPauses } = this.#options;
     const { signal } = this.#stopped;
     const backoff = new Backoff(retryPauses);
+    const startedAtMs = performance.now();
+    // The host process is started at the same time, and adopts its machines before it listens.
+    const isStarting = () => this.#capabilities === undefined && performance.now() - startedAtMs < quietStartMs;
     let isReported = false;
     while (!signal.aborted) {
       try {
@@ -156,8 +161,10 @@ export class RemoteDriver implements MachineDriver {
         if (performance.now() - connectedAtMs > retryPauses.longestMs) backoff.reset();
       } catch (err) {
         if (err instanceof HostVersionMismatch) this.#refuseVersion(err);
-        if (!isReported && !signal.aborted) log.warn({ err }, 'host_unavailable');
-        isReported = true;
+        if (!isReported && !isStarting() && !signal.aborted) {
+          log.warn({ err }, 'host_unavailable');
+          isReported = true;
+        }
       }
       await delay(backoff.nextMs(), undefined, { signal }).catch(() => {});
     }
