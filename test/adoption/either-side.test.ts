@@ -12,7 +12,8 @@ import { hostState, leftSince } from '../support/host-state.ts';
 import { machinePids } from '../support/machine-processes.ts';
 import { freePort } from '../support/service-settings.ts';
 
-const rounds = 6;
+/** Each side and both are killed once. */
+const rounds = 3;
 const settleMs = 120_000;
 const unsettled = `select (select count(*) from sandboxes where status in ('provisioning', 'deleting'))
   + (select count(*) from executions where status = 'running')`;
