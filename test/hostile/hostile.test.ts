@@ -14,7 +14,7 @@ const mib = 1024 ** 2;
 /** How much the service's memory may have grown after an attack, and during it. */
 const maxGrowthBytes = 128 * mib;
 const maxPeakBytes = 256 * mib;
-const rounds = 9;
+const rounds = 5;
 
 const commandTimeoutMs = 1_000;
 /** The deadline of a call: an attach (60 s), then the command's timeout plus its grace period (30 s). */
