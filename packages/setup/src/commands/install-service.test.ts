@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tryLock } from '../cache/lock.ts';
 import type { SystemdHost } from '../systemd/systemd-host.ts';
@@ -44,6 +44,7 @@ beforeEach(() => {
     isRunning: true,
     systemctl: async (...args) => void calls.push(args.join(' ')),
     isActive: async (name) => active.has(name),
+    isReady: async () => true,
   };
 });
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -94,6 +95,19 @@ describe('installing', () => {
     expect(calls[0]).toBe('disable --now mayfly-previews.socket');
     expect(existsSync(join(folder, 'units/mayfly-previews.socket'))).toBe(false);
     expect(unit('mayfly.service')).not.toContain('previews.socket');
+  });
+
+  test('fails if the service does not answer, and says where to look', async () => {
+    host = { ...host, isReady: async () => false };
+    await expect(install()).rejects.toThrow('journalctl -u mayfly');
+    expect(printed).toBe('');
+  });
+
+  test('keeps certificates by their absolute paths', async () => {
+    await install({ MAYFLY_TLS_CERT: 'tls.crt', MAYFLY_TLS_KEY: 'tls.key' });
+    const text = readFileSync(host.environmentFile, 'utf8');
+    expect(text).toContain(`MAYFLY_TLS_CERT="${resolve('tls.crt')}"\n`);
+    expect(text).toContain(`MAYFLY_TLS_KEY="${resolve('tls.key')}"\n`);
   });
 
   test('is refused, before anything is changed, where systemd does not run', async () => {

@@ -40,7 +40,7 @@ export async function installService(
       `A Mayfly that systemd did not start is using the data folder ${config.dataDir}. Stop it, then try again: its sandboxes stay alive.`,
     );
   }
-  if (found === undefined) await writeSettings(host.environmentFile, env);
+  if (found === undefined) await writeSettings(host.environmentFile, withAbsolutePaths(env, config));
   const units = unitFiles(plan);
   await removeUnits(
     host,
@@ -50,6 +50,11 @@ export async function installService(
   await host.systemctl('daemon-reload');
   await host.systemctl('enable', hostUnitName, serviceUnitName);
   await host.systemctl('restart', hostUnitName, serviceUnitName);
+  if (!(await host.isReady(config.dataDir))) {
+    throw new SetupError(
+      'The units are installed, but the service does not answer. It is started again and again; this says why it fails: journalctl -u mayfly -u mayfly-host -n 50',
+    );
+  }
   print(
     `Mayfly runs under systemd, also after a reboot.
   Settings  ${host.environmentFile}${found === undefined ? '' : ' (it was there already and was not changed)'}
@@ -87,6 +92,16 @@ function readSettingsOf(env: NodeJS.ProcessEnv): Config {
     if (error instanceof StartError) throw new SetupError(error.message, { cause: error });
     throw error;
   }
+}
+
+/** Units run in other folders, so the settings that name one are kept as absolute paths. */
+function withAbsolutePaths(env: NodeJS.ProcessEnv, { dataDir, cacheDir, tlsFiles }: Config): NodeJS.ProcessEnv {
+  return {
+    ...env,
+    ...(env.MAYFLY_DATA_DIR && { MAYFLY_DATA_DIR: dataDir }),
+    ...(env.MAYFLY_CACHE_DIR && { MAYFLY_CACHE_DIR: cacheDir }),
+    ...(tlsFiles && { MAYFLY_TLS_CERT: tlsFiles.certFile, MAYFLY_TLS_KEY: tlsFiles.keyFile }),
+  };
 }
 
 async function planUnits(config: Config, environmentFile: string, env: NodeJS.ProcessEnv): Promise<UnitPlan> {

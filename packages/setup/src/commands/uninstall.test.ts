@@ -48,6 +48,7 @@ beforeEach(async () => {
         return Promise.resolve();
       },
       isActive: (name) => Promise.resolve(active.has(name)),
+      isReady: () => Promise.resolve(true),
     },
     ask: (question) => {
       asked.push(question);

@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { adminSocketName } from '@mayfly/contract/admin';
 import { runProgram } from '@mayfly/server/machines';
 import { SetupError } from '../announce.ts';
 import { hostUnitName, serviceUnitName, unitNames } from './units.ts';
@@ -15,10 +19,29 @@ export interface SystemdHost {
   readonly systemctl: (...args: readonly string[]) => Promise<void>;
   /** Whether a unit is active, becomes so or waits for its restart. */
   readonly isActive: (unit: string) => Promise<boolean>;
+  /** Waits until the service of a data folder answers; false if it does not in time. */
+  readonly isReady: (dataDir: string) => Promise<boolean>;
 }
 
 /** A start of the host process waits until it has adopted all machines. */
 const systemctlMs = 15 * 60_000;
+
+/** Longer than the service waits for the host process. */
+const readyMs = 150_000;
+const pollMs = 500;
+
+/** Whether a process listens on a unix socket. */
+async function answers(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
 
 export const systemdHost: SystemdHost = {
   unitDir: '/etc/systemd/system',
@@ -29,6 +52,13 @@ export const systemdHost: SystemdHost = {
     const args = ['show', '--property=ActiveState', '--value', unit];
     const state = await runProgram('systemctl', args, { deadlineMs: 60_000 });
     return !['inactive', 'failed'].includes(state.trim());
+  },
+  isReady: async (dataDir) => {
+    for (let waitedMs = 0; waitedMs < readyMs; waitedMs += pollMs) {
+      if (await answers(join(dataDir, 'service', adminSocketName))) return true;
+      await delay(pollMs);
+    }
+    return false;
   },
 };
 

@@ -95,6 +95,9 @@ function hostUnit(plan: UnitPlan): string {
       ['RestrictSUIDSGID', yes],
       ['LockPersonality', yes],
       ['SystemCallArchitectures', 'native'],
+      // Machines inherit it. What it names changes the kernel, the clock or the hardware.
+      ['SystemCallFilter', '~@clock @cpu-emulation @debug @module @obsolete @raw-io @reboot @swap'],
+      ['SystemCallErrorNumber', 'EPERM'],
       ['KeyringMode', 'private'],
     ],
     Install: [['WantedBy', 'multi-user.target']],
@@ -140,6 +143,9 @@ function serviceUnit(plan: UnitPlan): string {
       ['BindPaths', `${dataDir}/service`],
       ['BindReadOnlyPaths', `${checkout} ${dataDir}/run`],
       ['InaccessiblePaths', `-${cacheDir} -${stateDir}`],
+      // Nothing can be run but Node, which loads the system's libraries.
+      ['NoExecPaths', '/'],
+      ['ExecPaths', `${nodePath} /usr/lib -/usr/lib64 -/lib -/lib64`],
       ['PrivateTmp', yes],
       ['PrivateDevices', yes],
       ['PrivateIPC', yes],
