@@ -4,9 +4,9 @@ import type { LiveMachine } from '../machines/live-machine.ts';
 import { HostUnavailable } from '../ports/machine-driver.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Log } from '../ports/runtime.ts';
-import { Backoff } from '../scheduling/backoff.ts';
+import { Backoff, type BackoffOptions } from '../scheduling/backoff.ts';
 
-const retryPauses = { firstMs: 1_000, longestMs: 60_000 };
+const defaultRetryPauses = { firstMs: 1_000, longestMs: 60_000 };
 
 /** How many machines of each size wait in the pool. */
 export type PoolTargets = Readonly<Partial<Record<SizeName, number>>>;
@@ -21,6 +21,7 @@ export interface PoolOptions {
   readonly requireRoom: (pooledMachines: number, size: SizeName) => void;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'poolClaimed' | 'machineDied'>;
+  readonly retryPauses?: BackoffOptions;
 }
 
 /** Machines that are ready in advance. A create claims one, and the pool refills itself in the background. */
@@ -110,7 +111,7 @@ export class Pool implements AsyncDisposable {
 
   /** Adds one machine. Retries with backoff until it succeeds or the pool closes. Once an absent host process is back, the pause is short. */
   async #addOne(size: SizeName): Promise<void> {
-    const { make, destroy, requireRoom, log } = this.#options;
+    const { make, destroy, requireRoom, log, retryPauses = defaultRetryPauses } = this.#options;
     const { signal } = this.#closing;
     const backoff = new Backoff(retryPauses);
     let wasAway = false;

@@ -7,6 +7,7 @@ import { StubMachine } from '../../../test/core/stub-driver.ts';
 import { HostLab } from '../../../test/host/host-lab.ts';
 import { HostUnavailable, type LaunchRequest } from '../../core/ports/machine-driver.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
+import { maxCallsInFlight } from '../protocol/messages.ts';
 import { agentSocketsOf } from '../protocol/run-folder.ts';
 import { RemoteDriver } from './remote-driver.ts';
 import { wireEgress } from './wire-egress.ts';
@@ -258,21 +259,22 @@ test('a host of another version that replaces the one before is reported: only a
 
 test('a host that hangs is given up although the service keeps calling, and calls that wait for it fail', async () => {
   await using lab = await HostLab.open();
-  let connections = 0;
+  let calls = 0;
+  const callsBeforeConnection: number[] = [];
   using _host = await replaceHost(lab, (socket) => {
-    connections += 1;
+    callsBeforeConnection.push(calls);
     greet(socket);
   });
   await using driver = await RemoteDriver.open({ runDir: lab.runDir, log: lab.serviceLog, silenceMs: 500 });
-  let calls = 0;
   const failures: unknown[] = [];
   const calling = setInterval(() => {
     calls += 1;
     driver.launch({ id: `m${calls}`, size: 'small' }).catch((error: unknown) => failures.push(error));
-  }, 50);
-  await expect.poll(() => connections).toBeGreaterThan(1);
+  }, 200);
+  await expect.poll(() => callsBeforeConnection.length).toBe(2);
   clearInterval(calling);
-  expect(calls).toBeGreaterThan(1);
+  // After these the service would have to stop calling anyway, because it waits for answers.
+  expect(callsBeforeConnection[1]).toBeLessThan(maxCallsInFlight - 1);
   expect(failures[0]).toBeInstanceOf(HostUnavailable);
 });
 
