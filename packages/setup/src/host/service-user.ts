@@ -1,12 +1,26 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { lchown } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { findUser, runProgram, type SystemUser, serviceUserName } from '@mayfly/server/machines';
+import {
+  findGroup,
+  findUser,
+  groupsOf,
+  runProgram,
+  type SystemGroup,
+  type SystemUser,
+  serviceUserName,
+  usersOfGroup,
+} from '@mayfly/server/machines';
 import { type Announcer, SetupError } from '../announce.ts';
 
 /** The host's users; replaced in tests. */
 export interface UserDatabase {
   find(name: string): Promise<SystemUser | undefined>;
+  findGroup(nameOrGid: string): Promise<SystemGroup | undefined>;
+  /** The numbers of all groups of a user. */
+  groupsOf(name: string): Promise<readonly number[]>;
+  /** The users whose own group this is. */
+  usersOfGroup(gid: number): Promise<readonly string[]>;
   /** Runs useradd or userdel. */
   run(program: 'useradd' | 'userdel', args: readonly string[]): Promise<unknown>;
 }
@@ -16,22 +30,29 @@ const comment = 'Mayfly service, created by its set-up';
 
 const hostUsers: UserDatabase = {
   find: findUser,
+  findGroup,
+  groupsOf,
+  usersOfGroup,
   run: (program, args) => runProgram(program, args, { deadlineMs: 60_000 }),
 };
 
 /**
  * Makes sure that the system user exists under which the service runs: without a password, a shell and a home folder, and with a group of its own.
- * A user of that name that somebody else created is used if nobody can log in as it.
+ * A user or group of that name that somebody else created is used if nobody can log in as it and nobody else has the group: the group may
+ * connect to the host process and read the certificate's key.
  */
 export async function ensureServiceUser(
   announcer: Pick<Announcer, 'line'>,
   users: UserDatabase = hostUsers,
 ): Promise<SystemUser> {
   const existing = await users.find(serviceUserName);
-  if (existing) return checkUser(existing);
+  if (existing) return await checkUser(existing, users);
   const home = ['--home-dir', '/nonexistent', '--no-create-home'];
   const shell = ['--shell', '/usr/sbin/nologin'];
-  const args = ['--system', '--user-group', ...home, ...shell, '--comment', comment, serviceUserName];
+  // useradd refuses to create a group that exists.
+  const hasGroup = (await users.findGroup(serviceUserName)) !== undefined;
+  const group = hasGroup ? ['--gid', serviceUserName] : ['--user-group'];
+  const args = ['--system', ...group, ...home, ...shell, '--comment', comment, serviceUserName];
   // Another set-up may have created it meanwhile; what counts is that it is there.
   const failure = await users.run('useradd', args).then(
     () => undefined,
@@ -45,10 +66,10 @@ export async function ensureServiceUser(
     );
   }
   if (failure === undefined) announcer.line(`✓ created the system user ${serviceUserName}, which the service runs as`);
-  return checkUser(created);
+  return await checkUser(created, users);
 }
 
-function checkUser(user: SystemUser): SystemUser {
+async function checkUser(user: SystemUser, users: UserDatabase): Promise<SystemUser> {
   if (user.uid === 0 || user.gid === 0) {
     throw new SetupError(
       `The user ${serviceUserName} of this host has root's user or group id. Rename it, then try again: set-up creates its own.`,
@@ -59,7 +80,28 @@ function checkUser(user: SystemUser): SystemUser {
       `The user ${serviceUserName} of this host can log in (its shell is ${user.shell || '/bin/sh'}), and the service must not share a person's account. Rename that user, or close it: usermod --shell /usr/sbin/nologin ${serviceUserName}`,
     );
   }
+  await checkGroups(user, users);
   return user;
+}
+
+/** Refuses a user with other groups, whose rights the service would have, and a group that others have, who would have the service's. */
+async function checkGroups({ gid }: SystemUser, users: UserDatabase): Promise<void> {
+  const others = (await users.groupsOf(serviceUserName)).filter((other) => other !== gid);
+  if (others.length > 0) {
+    const names = await Promise.all(others.map(async (other) => (await users.findGroup(String(other)))?.name ?? other));
+    throw new SetupError(
+      `The user ${serviceUserName} of this host is in other groups (${names.join(', ')}), whose rights the service must not have. Remove it from them: usermod --groups "" ${serviceUserName}`,
+    );
+  }
+  const group = await users.findGroup(String(gid));
+  const sharing = new Set([...(group?.members ?? []), ...(await users.usersOfGroup(gid))]);
+  sharing.delete(serviceUserName);
+  if (group?.name !== serviceUserName || sharing.size > 0) {
+    const shared = sharing.size > 0 ? `, which others have too (${[...sharing].join(', ')})` : '';
+    throw new SetupError(
+      `The group of the user ${serviceUserName} of this host is ${group?.name ?? gid}${shared}. The service needs a group ${serviceUserName} that nobody else has: remove the others from it, or create it with groupadd --system ${serviceUserName} and use it with usermod --gid ${serviceUserName} ${serviceUserName}`,
+    );
+  }
 }
 
 /** The user that set-up created, if it is still there. */
