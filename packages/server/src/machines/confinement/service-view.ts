@@ -53,7 +53,11 @@ export function serviceBinds({ arch, nodePath, checkout, serviceDir, runDir, env
 const databaseFileParameters = ['sslcert', 'sslkey', 'sslrootcert'];
 
 /** Files and folders outside of the data folder that settings name: certificates of the database and the folder of its socket. */
-function namedFiles({ MAYFLY_DATABASE_URL: databaseUrl, NODE_EXTRA_CA_CERTS, PGHOST }: NodeJS.ProcessEnv): string[] {
+export function namedFiles({
+  MAYFLY_DATABASE_URL: databaseUrl,
+  NODE_EXTRA_CA_CERTS,
+  PGHOST,
+}: NodeJS.ProcessEnv): string[] {
   const named = [NODE_EXTRA_CA_CERTS, PGHOST];
   if (databaseUrl && URL.canParse(databaseUrl)) {
     const { hostname, searchParams } = new URL(databaseUrl);
