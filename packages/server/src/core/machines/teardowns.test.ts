@@ -21,6 +21,15 @@ test('an orphan that cannot be destroyed is retried until it can', async () => {
   await expect.poll(() => [attempts, teardowns.waiting]).toEqual([3, 0]);
 }, 15_000);
 
+test('a teardown that succeeds when it is asked for again is not retried', async () => {
+  using teardowns = newTeardowns();
+  const failing = teardowns.run('sbx_a', {}, () => Promise.reject(new Error('busy')));
+  await expect(failing).rejects.toThrow('busy');
+  expect(teardowns.waiting).toBe(1);
+  await teardowns.run('sbx_a', {}, () => Promise.resolve());
+  expect(teardowns.waiting).toBe(0);
+});
+
 test('disposing stops the retries', async () => {
   const teardowns = newTeardowns();
   const machine = new StubMachine({ id: 'pool_a', size: 'small' });

@@ -39,7 +39,9 @@ export class Teardowns implements Disposable {
   async run<T>(id: string, logFields: object, teardown: () => Promise<T>): Promise<T> {
     const attempt = () => this.#attempt(id, logFields, teardown);
     try {
-      return await attempt();
+      const result = await attempt();
+      this.#cancelRetry(id);
+      return result;
     } catch (error) {
       this.#retryLater(id, attempt);
       throw error;
@@ -80,6 +82,13 @@ export class Teardowns implements Disposable {
     const timer = setTimeout(() => void this.#retry(id, attempt), backoff.nextMs());
     timer.unref();
     this.#timers.set(id, timer);
+  }
+
+  /** What an earlier attempt left to be retried is done. */
+  #cancelRetry(id: string): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+    this.#backoffs.delete(id);
   }
 
   async #retry(id: string, attempt: () => Promise<unknown>): Promise<void> {

@@ -17,7 +17,7 @@ export interface AgentSocketsOptions {
 /**
  * The agent ports of all machines in the place where the service opens them: `agents/<machine id>/control` and `data` in the run folder, for root
  * and the service's group. They are second names (hard links) of the sockets in the machine's own folder. A machine that an earlier Mayfly
- * launched gets them when it is adopted, and an earlier Mayfly can adopt a machine that this one launched.
+ * launched gets them when it is adopted.
  */
 export class AgentSockets {
   readonly #runDir: string;
