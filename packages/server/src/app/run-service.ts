@@ -68,6 +68,7 @@ export async function destroySandboxes(): Promise<number> {
     const nowhere = { host: '127.0.0.1', port: 0, previewHost: '127.0.0.1', previewPort: 0 };
     const config: Config = { ...serviceConfig(), ...nowhere, apiTls: false, tlsFiles: undefined, pool: {} };
     const service = await startService(serviceOptions(config));
+    await using _stopped = { [Symbol.asyncDispose]: () => service.stop() };
     const actor = { kind: 'operator', name: 'npm run destroy' } as const;
     const event = {
       actor,
@@ -79,7 +80,7 @@ export async function destroySandboxes(): Promise<number> {
     };
     const failed = () => ({ status: 500, errorType: 'internal_error' });
     const run = () => destroyUntilGone(service.core, destructionPace).then(refuseLeft);
-    const destroyed = await service.core.audit.recordCommand(event, failed, run).finally(() => service.stop());
+    const destroyed = await service.core.audit.recordCommand(event, failed, run);
     process.stdout.write(`Destroyed ${sandboxes(destroyed)}.\n`);
     return 0;
   } catch (error) {
@@ -101,7 +102,9 @@ export function refuseLeft({ destroyed, left, machinesLeft }: Destruction): numb
   );
 }
 
-const sandboxes = (count: number) => `${count} ${count === 1 ? 'sandbox' : 'sandboxes'}`;
+function sandboxes(count: number): string {
+  return `${count} ${count === 1 ? 'sandbox' : 'sandboxes'}`;
+}
 
 /** The operator's settings, with the places of files as the service sees them: its part of the data folder, and copies of certificates. */
 function serviceConfig(): Config {
