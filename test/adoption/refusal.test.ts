@@ -184,6 +184,11 @@ it('records of an older Mayfly and records with unknown fields are accepted', as
   await changeRecord('two', (record) => ({ ...record, added: 'later' }));
   const machines = await adopt();
   expect(machines.map(({ id }) => id).toSorted()).toEqual(['one', 'two']);
+  // From now on the older Mayfly, which does not find the database, refuses to start instead of destroying the machine.
+  await changeRecord('one', (record) => {
+    expect(record).toMatchObject({ version: 2 });
+    return record;
+  });
   for (const machine of machines) {
     expect(await responds(machine)).toBe(true);
     await machine.destroy();
@@ -193,7 +198,7 @@ it('records of an older Mayfly and records with unknown fields are accepted', as
 
 it('a machine of a newer Mayfly prevents the start and is not touched', async () => {
   await leaveMachines('one');
-  await changeRecord('one', (record) => ({ ...record, version: 2 }));
+  await changeRecord('one', (record) => ({ ...record, version: 3 }));
   const refused = await open().catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(NewerMachineRecord);
   expect(await machineProcesses(dataDir)).toHaveLength(1);

@@ -89,7 +89,7 @@ async function takeOver(): Promise<void> {
   const user = await findUser(serviceUserName);
   if (user === undefined) throw new Error('set-up has not created the user of the service');
   const plan = { config, machines: preparedHost(), user, task: 'serve', log: openLog(config) } as const;
-  starter = await ServiceStarter.open(plan, own);
+  starter = await ServiceStarter.open(plan);
   const { service } = own.service.processes;
   signalSupervisor('SIGSTOP');
   if (service === undefined || !signalProcess(service, 'SIGKILL')) throw new Error('the service does not run');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openBallast } from './ballast.ts';
-import { holdDataFolder, removeDataFolder } from './data-folder.ts';
+import { holdDataFolder, isDataFolderInUse, lockFolder, removeDataFolder, supervisorsLock } from './data-folder.ts';
 import { shownKey } from './run-service.ts';
 
 let parent: string;
@@ -57,6 +57,26 @@ test('without a terminal the first key goes to a file that only its owner can re
   const file = join(path, 'first-api-key');
   expect(shownKey('mf_key', { dataDir: path }, false)).toEqual({ file });
   expect([modeOf(file), readFileSync(file, 'utf8')]).toEqual([0o600, 'mf_key\n']);
+  removeDataFolder(path);
+  expect(() => statSync(path)).toThrow('ENOENT');
+});
+
+test('a folder is in use as long as its supervisor runs, also while no host process holds the other lock', () => {
+  expect(isDataFolderInUse(path)).toBe(false);
+  {
+    using _supervisor = lockFolder(path, { closed: true, name: supervisorsLock });
+    lockFolder(path, { closed: true })[Symbol.dispose]();
+    expect(isDataFolderInUse(path)).toBe(true);
+    expect(() => removeDataFolder(path)).toThrow(
+      `Another Mayfly service (process ${process.pid}) is using the data folder`,
+    );
+    expect(() => lockFolder(path, { closed: true, name: supervisorsLock })).toThrow('Another Mayfly service');
+  }
+  expect(isDataFolderInUse(path)).toBe(false);
+  {
+    using _host = lockFolder(path, { closed: true });
+    expect(isDataFolderInUse(path)).toBe(true);
+  }
   removeDataFolder(path);
   expect(() => statSync(path)).toThrow('ENOENT');
 });

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { oneLine } from '../core/errors/api-error.ts';
-import { tryLock } from '../machines/host/lock-file.ts';
+import { lockHolder, tryLock } from '../machines/host/lock-file.ts';
 import { ballastName } from './ballast.ts';
 import { StartError } from './start-error.ts';
 
@@ -56,8 +56,17 @@ function hold(path: string, { closed }: { readonly closed: boolean }): DataFolde
   return { ...lock, databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path) };
 }
 
-/** Creates the folder if necessary and locks it. */
-export function lockFolder(path: string, { closed }: { readonly closed: boolean }): Disposable {
+/** The lock of whoever uses the machines or the database of a folder. */
+const usersLock = 'lock';
+
+/** The lock of the supervisor, which it holds also while the host process is being restarted and nobody holds the other one. */
+export const supervisorsLock = 'lock-supervisor';
+
+/** Creates the folder if necessary and takes one of its locks. */
+export function lockFolder(
+  path: string,
+  { closed, name = usersLock }: { readonly closed: boolean; readonly name?: string },
+): Disposable {
   try {
     makeFolder(path);
     accessSync(path, constants.W_OK | constants.X_OK);
@@ -68,10 +77,12 @@ export function lockFolder(path: string, { closed }: { readonly closed: boolean 
     );
   }
   if (closed) closeToOthers(path);
-  const lock = tryLock(join(path, 'lock'), 'exclusive');
+  const lock = tryLock(join(path, name), 'exclusive');
   if (lock !== undefined) return lock;
+  const pid = lockHolder(join(path, name));
+  const holder = pid === undefined ? '' : ` (process ${pid})`;
   throw new StartError(
-    `Another Mayfly service is using the data folder ${path}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
+    `Another Mayfly service${holder} is using the data folder ${path}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
   );
 }
 
@@ -103,15 +114,20 @@ export function writeFirstKey(path: string, apiKey: string): string {
   return file;
 }
 
-/** Whether a service is using the folder. Creates nothing. */
+/** Whether a supervisor, a host process or a service is using the folder. Creates nothing. */
 export function isDataFolderInUse(path: string): boolean {
-  if (!existsSync(join(path, 'lock'))) return false;
-  using lock = tryLock(join(path, 'lock'), 'exclusive');
+  return [supervisorsLock, usersLock].some((name) => isLocked(join(path, name)));
+}
+
+function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  using lock = tryLock(path, 'exclusive');
   return lock === undefined;
 }
 
 /** Removes everything that the service created in the folder, and the folder itself if nothing else is in it. Throws if a service uses it. */
 export function removeDataFolder(path: string): void {
+  using _supervisor = lockFolder(path, { closed: false, name: supervisorsLock });
   using _held = hold(path, { closed: false });
   for (const name of readdirSync(path)) {
     if (isOwn(name)) rmSync(join(path, name), { recursive: true });

@@ -7,7 +7,7 @@ import { StoreOpenError } from '../store/sql/database.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import type { Config } from './config.ts';
 import type { DataFolder } from './data-folder.ts';
-import { StartError } from './start-error.ts';
+import { StartError, TemporaryStartError } from './start-error.ts';
 
 /** Opens the configured database, by default the SQLite file of the data folder. Throws a StartError if it belongs to another data folder. */
 export async function openConfiguredStore(
@@ -19,7 +19,8 @@ export async function openConfiguredStore(
   const onFailure = (operation: string) => metrics.storeFailed(operation);
   const store = await openStore(databaseUrl ?? folder.databasePath, log, onFailure).catch((cause: unknown) => {
     const message = cause instanceof StoreOpenError ? cause.message : `The database cannot be used: ${oneLine(cause)}`;
-    throw new StartError(message, { cause });
+    const isTemporary = cause instanceof StoreOpenError && cause.isTemporary;
+    throw new (isTemporary ? TemporaryStartError : StartError)(message, { cause });
   });
   if (await store.owner.belongsTo(folder.id)) return store;
   await store.close();

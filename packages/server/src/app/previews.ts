@@ -7,7 +7,7 @@ import { CertificateError, type Certificates } from '../gateway/tls/certificates
 import { openCertificates } from '../gateway/tls/open-certificates.ts';
 import type { Config } from './config.ts';
 import { explainListen } from './listen.ts';
-import { StartError } from './start-error.ts';
+import { StartError, TemporaryStartError } from './start-error.ts';
 
 /** The running preview gateway. */
 export interface Previews extends AsyncDisposable {
@@ -70,8 +70,8 @@ async function openConfigured({ dataDir, previewDomain, tlsFiles }: Settings, lo
   try {
     return await openCertificates({ domain: previewDomain, dataDir, files: tlsFiles, log });
   } catch (cause) {
-    if (cause instanceof CertificateError) throw new StartError(cause.message, { cause });
-    throw cause;
+    if (!(cause instanceof CertificateError)) throw cause;
+    throw new (cause.isTemporary ? TemporaryStartError : StartError)(cause.message, { cause });
   }
 }
 

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { destroyAllSandboxes } from '../core/sandboxes/end.ts';
+import { type Destruction, destroyUntilGone } from '../core/sandboxes/destroy-all.ts';
 import { createGuestConnector } from '../guest/connector.ts';
 import { serviceFolders } from '../machines/confinement/spec.ts';
 import { tlsCopies } from '../machines/confinement/tls-copy.ts';
@@ -63,13 +63,16 @@ export function shownKey(
   return isTerminal ? { apiKey } : { file: writeFirstKey(dataDir, apiKey) };
 }
 
-/** Destroys every sandbox that a stopped service left running and returns the exit code. */
+/** A host process that ended is back within its longest pause, half a minute, and then adopts its machines. */
+const destructionPace = { deadlineMs: 120_000, pauseMs: 1_000 };
+
+/** Destroys every sandbox that a stopped service left running and returns the exit code: 0 only if none is left. */
 export async function destroySandboxes(): Promise<number> {
   try {
     const nowhere = { host: '127.0.0.1', port: 0, previewHost: '127.0.0.1', previewPort: 0 };
     const config: Config = { ...serviceConfig(), ...nowhere, apiTls: false, tlsFiles: undefined, pool: {} };
     const service = await startService(serviceOptions(config));
-    const running = await service.core.store.sandboxes.withStatus(['running']);
+    await using _stopped = { [Symbol.asyncDispose]: () => service.stop() };
     const actor = { kind: 'operator', name: 'npm run destroy' } as const;
     const event = {
       actor,
@@ -80,13 +83,31 @@ export async function destroySandboxes(): Promise<number> {
       requestId: null,
     };
     const failed = () => ({ status: 500, errorType: 'internal_error' });
-    await service.core.audit.recordCommand(event, failed, () => destroyAllSandboxes(service.core));
-    await service.stop();
-    process.stdout.write(`Destroyed ${running.length} running ${running.length === 1 ? 'sandbox' : 'sandboxes'}.\n`);
+    const run = () => destroyUntilGone(service.core, destructionPace).then(refuseLeft);
+    const destroyed = await service.core.audit.recordCommand(event, failed, run);
+    process.stdout.write(`Destroyed ${sandboxes(destroyed)}.\n`);
     return 0;
   } catch (error) {
-    return reportFailedStart(error);
+    if (!(error instanceof SandboxesLeft)) return reportFailedStart(error);
+    process.stderr.write(`${error.message}\n`);
+    return 1;
   }
+}
+
+/** Sandboxes or machines that could not be destroyed. The message is for the operator. */
+export class SandboxesLeft extends Error {}
+
+/** The number of destroyed sandboxes. Throws SandboxesLeft if it is not that of all. */
+export function refuseLeft({ destroyed, left, machinesLeft }: Destruction): number {
+  if (left.length + machinesLeft === 0) return destroyed;
+  const what = left.length > 0 ? `${sandboxes(left.length)} (${left.join(', ')})` : `${machinesLeft} machines`;
+  throw new SandboxesLeft(
+    `Destroyed ${sandboxes(destroyed)}. ${what} could not be destroyed: the log says why. Run npm run destroy again.`,
+  );
+}
+
+function sandboxes(count: number): string {
+  return `${count} ${count === 1 ? 'sandbox' : 'sandboxes'}`;
 }
 
 /** The operator's settings, with the places of files as the service sees them: its part of the data folder, and copies of certificates. */

@@ -145,7 +145,9 @@ describe('a stop', () => {
 describe('a start that is refused says what to do', () => {
   test('two services on one data folder', async () => {
     const first = await start();
-    await expect(start()).rejects.toThrow(/Another Mayfly service is using the data folder .*MAYFLY_DATA_DIR/);
+    await expect(start()).rejects.toThrow(
+      /Another Mayfly service \(process \d+\) is using the data folder .*MAYFLY_DATA_DIR/,
+    );
     await first.stop();
     await (await start()).stop();
   });

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { withHostCapabilities } from '../machines/qemu/host-capabilities.ts';
-import { splitDataFolder } from './data-layout.ts';
+import { decideLayout, type LayoutState, refuseLongPath, splitDataFolder } from './data-layout.ts';
 
 const user = { uid: 54_321, gid: 54_322 };
 
@@ -29,15 +29,15 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
     return [uid, gid, (mode & 0o777).toString(8)];
   };
 
-  test('has a part of the service, which nobody else can enter', () => {
-    expect(splitDataFolder(dataDir, user)).toMatchObject({
+  test('has a part of the service, which nobody else can enter', async () => {
+    expect(await splitDataFolder(dataDir, user)).toMatchObject({
       serviceDir: join(dataDir, 'service'),
       runDir: join(dataDir, 'run'),
     });
     expect(ownerOf('service')).toEqual([54_321, 54_322, '700']);
   });
 
-  test('of an earlier version is split: the service gets what is its own, and the machines stay', () => {
+  test('of an earlier version is split: the service gets what is its own, and the machines stay', async () => {
     mkdirSync(join(dataDir, 'machines/sbx_1'), { recursive: true });
     mkdirSync(join(dataDir, 'preview-authority'));
     for (const name of [
@@ -54,7 +54,7 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
     // Another interrupted move left this one behind already.
     mkdirSync(join(dataDir, 'service'));
     writeFileSync(join(dataDir, 'service/first-api-key'), 'key');
-    splitDataFolder(dataDir, user);
+    await splitDataFolder(dataDir, user);
     expect(readdirSync(dataDir).toSorted()).toEqual(['lock', 'lock-journal', 'machines', 'run', 'service']);
     expect(readdirSync(join(dataDir, 'service')).toSorted()).toEqual([
       'first-api-key',
@@ -66,30 +66,92 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
     expect(readFileSync(join(dataDir, 'service/mayfly.db'), 'utf8')).toBe('mayfly.db');
     expect(ownerOf('service/preview-authority/root.key')).toEqual([54_321, 54_322, '600']);
     expect(ownerOf('machines/sbx_1/disk')).toEqual([0, 0, '600']);
+    expect(ownerOf('service/first-api-key')).toEqual([54_321, 54_322, '644']);
   });
 
-  test('is prepared again with the capabilities of the host process only, as under systemd', () => {
-    splitDataFolder(dataDir, user);
+  test('is prepared again with the capabilities of the host process only, as under systemd', async () => {
+    await splitDataFolder(dataDir, user);
     const module = JSON.stringify(join(import.meta.dirname, 'data-layout.ts'));
-    const code = `(await import(${module})).splitDataFolder(${JSON.stringify(dataDir)}, ${JSON.stringify(user)})`;
+    const code = `await (await import(${module})).splitDataFolder(${JSON.stringify(dataDir)}, ${JSON.stringify(user)})`;
     const [program, ...args] = withHostCapabilities([process.execPath, '--input-type=module', '-e', code]);
     const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
     expect([status, stderr]).toEqual([0, '']);
   });
 
-  test('with two databases is refused, and nothing is lost', () => {
+  test('is not walked once the service owns its part, whatever the service puts there', async () => {
+    await splitDataFolder(dataDir, user);
+    // What the walk would reach through a folder that is exchanged for a link at the right moment.
+    mkdirSync(join(dataDir, 'service/exchanged'));
+    for (const name of ['service/exchanged/roots', 'service/roots']) writeFileSync(join(dataDir, name), '');
+    // Restored by the operator from a backup.
+    writeFileSync(join(dataDir, 'mayfly.db'), '', { mode: 0o600 });
+    await splitDataFolder(dataDir, user);
+    expect(ownerOf('service/mayfly.db')).toEqual([54_321, 54_322, '600']);
+    for (const name of ['service/exchanged', 'service/exchanged/roots', 'service/roots']) {
+      expect(ownerOf(name).slice(0, 2)).toEqual([0, 0]);
+    }
+  });
+
+  test('is split by the next start if that was interrupted', async () => {
+    mkdirSync(join(dataDir, 'service'), { mode: 0o700 });
+    for (const name of ['service/id', 'mayfly.db']) writeFileSync(join(dataDir, name), '');
+    await splitDataFolder(dataDir, user);
+    for (const name of ['service/id', 'service/mayfly.db']) {
+      expect(ownerOf(name).slice(0, 2)).toEqual([54_321, 54_322]);
+    }
+  });
+
+  test('with two databases is refused, and nothing is lost', async () => {
     mkdirSync(join(dataDir, 'service'));
     for (const name of ['mayfly.db', 'service/mayfly.db']) writeFileSync(join(dataDir, name), name);
-    expect(() => splitDataFolder(dataDir, user)).toThrow('Both');
+    await expect(splitDataFolder(dataDir, user)).rejects.toThrow('contains mayfly.db twice');
     expect(readFileSync(join(dataDir, 'mayfly.db'), 'utf8')).toBe('mayfly.db');
   });
 
-  test('is given to the user by its present id, without following links that the service made', () => {
-    splitDataFolder(dataDir, user);
-    writeFileSync(join(dataDir, 'outside'), '');
+  test('is given to the user by its present id, without following links that the service made', async () => {
+    await splitDataFolder(dataDir, user);
+    mkdirSync(join(dataDir, 'outside'), { mode: 0o755 });
     symlinkSync(join(dataDir, 'outside'), join(dataDir, 'service/link'));
-    splitDataFolder(dataDir, { uid: 54_999, gid: 54_999 });
+    mkdirSync(join(dataDir, 'service/folder'));
+    writeFileSync(join(dataDir, 'service/folder/file'), '');
+    await splitDataFolder(dataDir, { uid: 54_999, gid: 54_999 });
     expect(ownerOf('service')).toEqual([54_999, 54_999, '700']);
-    expect(ownerOf('outside')).toEqual([0, 0, '644']);
+    expect(ownerOf('service/folder/file')).toEqual([54_999, 54_999, '644']);
+    expect(ownerOf('outside')).toEqual([0, 0, '755']);
   });
+});
+
+describe('the decision', () => {
+  const state = (changes: Partial<LayoutState> = {}): LayoutState => ({
+    dataDir: '/data',
+    ownerUid: 0,
+    names: ['lock', 'lock-supervisor', 'machines', 'run', 'service', 'lost+found'],
+    service: { ...user, isFolder: true, names: ['mayfly.db'] },
+    ...changes,
+  });
+
+  test.each([
+    ['a complete one', state(), { moved: [], givesAll: false }],
+    ['a new one', state({ names: ['lock'], service: undefined }), { moved: [], givesAll: true }],
+    [
+      'one of another user',
+      state({ service: { uid: 1, gid: 1, isFolder: true, names: [] } }),
+      { moved: [], givesAll: true },
+    ],
+    ['one of root', state({ service: { uid: 0, gid: 0, isFolder: true, names: [] } }), { moved: [], givesAll: true }],
+    ['a restored file', state({ names: ['id', 'service'] }), { moved: ['id'], givesAll: false }],
+  ])('%s', (_, found, changes) => expect(decideLayout(found, user)).toEqual(changes));
+
+  test.each([
+    ['the whole folder belongs to the service', state({ ownerUid: user.uid }), /chown root:root \/data/],
+    ['a file instead of the folder', state({ service: { ...user, isFolder: false, names: [] } }), /is not a folder/],
+    ['two databases', state({ names: ['mayfly.db', 'service'] }), /contains mayfly\.db twice/],
+  ])('refused: %s', (_, found, message) => expect(() => decideLayout(found, user)).toThrow(message));
+});
+
+test('a path that is too long for sockets is refused, with the longest that is possible', () => {
+  refuseLongPath(`/${'d'.repeat(56)}`);
+  expect(() => refuseLongPath(`/${'d'.repeat(80)}`)).toThrow(
+    /has 81 bytes.* Set MAYFLY_DATA_DIR to a path of at most 58 bytes/,
+  );
 });

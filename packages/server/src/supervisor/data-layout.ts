@@ -1,36 +1,70 @@
-import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchownSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { isOwn } from '../app/data-folder.ts';
 import { StartError } from '../app/start-error.ts';
-import { serviceFolders, type UserIds } from '../machines/confinement/spec.ts';
+import { type ServiceFolders, serviceFolders, type UserIds } from '../machines/confinement/spec.ts';
+import { agentSocketsOf, maxSocketPathBytes } from '../machines/protocol/run-folder.ts';
+import { makeRunFolder } from '../machines/qemu/agent-sockets.ts';
 
-/** What stays in the data folder itself, because it belongs to the host process. */
+/** What stays in the data folder itself, because it belongs to the host process or to the supervisor. */
 const hostNames = ['lock', 'machines', 'run', 'service'];
 
+/** An id as long as that of any machine. */
+const longestMachineId = `pool_${'x'.repeat(24)}`;
+
+/** What a data folder looks like before a start. */
+export interface LayoutState {
+  readonly dataDir: string;
+  readonly ownerUid: number;
+  /** Everything in it. */
+  readonly names: readonly string[];
+  /** Its folder "service"; undefined before the first start. */
+  readonly service: (UserIds & { readonly isFolder: boolean; readonly names: readonly string[] }) | undefined;
+}
+
+/** What a start has to change. */
+export interface LayoutChanges {
+  /** What an earlier version, in which root owned everything, left in the data folder itself. It becomes the service's. */
+  readonly moved: readonly string[];
+  /** Whether the folder "service" and all it contains has to become the service's: it is new, or belongs to a user with another id. */
+  readonly givesAll: boolean;
+}
+
 /**
- * Gives the service its own part of the data folder, which it owns. A data folder of an earlier version, in which root owned everything, is moved
- * there file by file; if that is interrupted, the next start continues. The caller holds the folder's lock.
+ * Decides how a data folder becomes one of which a part belongs to the service. A folder that the service owns already is never walked: a
+ * service that an attacker controls would exchange folders for links meanwhile, and root would give away what these point to.
  */
-export function splitDataFolder(dataDir: string, user: UserIds): ReturnType<typeof serviceFolders> {
-  const folders = serviceFolders(dataDir);
-  const { serviceDir, runDir } = folders;
-  if (!existsSync(serviceDir)) mkdirSync(serviceDir, { mode: 0o700 });
-  for (const name of readdirSync(dataDir).filter(isServices)) {
-    const target = join(serviceDir, name);
-    if (existsSync(target)) {
-      throw new StartError(
-        `Both ${join(dataDir, name)} and ${target} exist. The service uses the latter; move the former out of the data folder if it is not needed.`,
-      );
-    }
-    renameSync(join(dataDir, name), target);
+export function decideLayout({ dataDir, ownerUid, names, service }: LayoutState, user: UserIds): LayoutChanges {
+  if (ownerUid === user.uid) {
+    throw new StartError(
+      `The data folder ${dataDir} belongs to the user of the service, who may own only the folder service in it. Make it root's: chown root:root ${dataDir}`,
+    );
   }
-  // The service sees it through a mount, so it must be there before the host process makes its sockets in it.
-  if (!existsSync(runDir)) mkdirSync(runDir, { mode: 0o710 });
-  lchownSync(runDir, 0, user.gid);
-  // Only if necessary: root without CAP_FOWNER may not change the mode of another user's folder.
-  if ((statSync(serviceDir).mode & 0o777) !== 0o700) chmodSync(serviceDir, 0o700);
-  giveTo(serviceDir, user);
-  return folders;
+  if (service && !service.isFolder) {
+    throw new StartError(
+      `${join(dataDir, 'service')} is not a folder. Move it out of the data folder, then start again.`,
+    );
+  }
+  const moved = names.filter(isServices);
+  const taken = moved.filter((name) => service?.names.includes(name));
+  if (taken.length > 0) {
+    throw new StartError(
+      `The data folder ${dataDir} contains ${taken.join(', ')} twice: in the folder service, which Mayfly uses, and beside it, where earlier versions keep them. If you started an earlier version meanwhile, move those beside it out of the data folder.`,
+    );
+  }
+  return { moved, givesAll: service?.uid !== user.uid || service.gid !== user.gid };
 }
 
 function isServices(name: string): boolean {
@@ -39,10 +73,71 @@ function isServices(name: string): boolean {
   );
 }
 
-/** Changes the owner of everything in a folder. The user's id differs after set-up made the user anew. Links are not followed. */
-function giveTo(path: string, { uid, gid }: UserIds): void {
+/**
+ * Gives the service its own part of the data folder. If that is interrupted, the next start continues. The caller holds the folder's locks, and no
+ * service of this data folder runs.
+ */
+export async function splitDataFolder(dataDir: string, user: UserIds): Promise<ServiceFolders> {
+  const folders = serviceFolders(dataDir);
+  const { serviceDir, runDir } = folders;
+  const { moved, givesAll } = decideLayout(readLayout(dataDir), user);
+  if (givesAll) {
+    mkdirSync(serviceDir, { recursive: true, mode: 0o700 });
+    // Root's until everything in it is the service's, so that an interruption is noticed.
+    lchownSync(serviceDir, 0, 0);
+    chmodSync(serviceDir, 0o700);
+  }
+  for (const name of moved) {
+    // First, because nobody but root can reach it here.
+    giveTree(join(dataDir, name), user);
+    renameSync(join(dataDir, name), join(serviceDir, name));
+  }
+  if (givesAll) giveTree(serviceDir, user);
+  // The service sees it through a mount, so it must be there before the host process makes its sockets in it.
+  await makeRunFolder(runDir, user.gid);
+  return folders;
+}
+
+function readLayout(dataDir: string): LayoutState {
+  const { serviceDir } = serviceFolders(dataDir);
+  const found = lstatSync(serviceDir, { throwIfNoEntry: false });
+  const isFolder = found?.isDirectory() ?? false;
+  return {
+    dataDir,
+    ownerUid: statSync(dataDir).uid,
+    names: readdirSync(dataDir),
+    service: found && { uid: found.uid, gid: found.gid, isFolder, names: isFolder ? readdirSync(serviceDir) : [] },
+  };
+}
+
+/**
+ * Changes the owner of a file, or of a folder and everything in it, the folder last. Links are not followed, not even by a folder that is
+ * exchanged for one meanwhile: each folder is opened once and reached through its descriptor.
+ */
+function giveTree(path: string, user: UserIds): void {
   const found = lstatSync(path);
   if (found.isSymbolicLink()) return;
-  if (found.isDirectory()) for (const name of readdirSync(path)) giveTo(join(path, name), { uid, gid });
-  if (found.uid !== uid || found.gid !== gid) lchownSync(path, uid, gid);
+  if (!found.isDirectory()) {
+    lchownSync(path, user.uid, user.gid);
+    return;
+  }
+  const folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const inside = `/proc/self/fd/${folder}`;
+    for (const name of readdirSync(inside)) giveTree(join(inside, name), user);
+    fchownSync(folder, user.uid, user.gid);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Refuses a data folder whose sockets would have longer paths than Linux accepts. Nothing is created before. */
+export function refuseLongPath(dataDir: string): void {
+  const { control } = agentSocketsOf(serviceFolders(dataDir).runDir, longestMachineId);
+  const ownBytes = Buffer.byteLength(dataDir);
+  const mostBytes = maxSocketPathBytes - (Buffer.byteLength(control) - ownBytes);
+  if (ownBytes <= mostBytes) return;
+  throw new StartError(
+    `The path of the data folder ${dataDir} has ${ownBytes} bytes, which is too long for the unix sockets in it. Set MAYFLY_DATA_DIR to a path of at most ${mostBytes} bytes.`,
+  );
 }

@@ -1,21 +1,24 @@
 import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../app/config.ts';
 import { hostCeilings, machineLimits } from '../app/machine-limits.ts';
+import { TemporaryStartError } from '../app/start-error.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import type { HostSettings } from '../host/settings.ts';
-import { privilegedPorts, type WantedPort } from '../machines/confinement/privileged-ports.ts';
+import type { WantedPort } from '../machines/confinement/privileged-ports.ts';
 import {
   freshProcessCgroup,
   processesInstance,
   serviceGroupOf,
   serviceLimits,
 } from '../machines/confinement/process-cgroup.ts';
+import { namedFiles } from '../machines/confinement/service-view.ts';
 import {
   type ConfinementSpec,
   hostConfinement,
-  type ServiceFolders,
   serviceConfinement,
+  serviceFolders,
   type UserIds,
 } from '../machines/confinement/spec.ts';
 import { startConfined } from '../machines/confinement/start-confined.ts';
@@ -24,6 +27,7 @@ import { detectCgroups } from '../machines/qemu/jail/cgroup-layout.ts';
 import { Cgroups } from '../machines/qemu/jail/cgroups.ts';
 import { ProcessKiller } from '../machines/qemu/jail/process-killer.ts';
 import { runStep } from '../machines/qemu/steps.ts';
+import { openablePorts } from './privileged-listeners.ts';
 
 /** What set-up built: everything that is needed to run machines. */
 export type PreparedMachines = Pick<QemuDriverOptions, 'engine' | 'templates' | 'tools'> & {
@@ -72,24 +76,23 @@ export async function startHost({ config, machines, user }: Plan): Promise<Child
 /** Starts the service, again and again, without any privilege and in a cgroup of its own. */
 export class ServiceStarter implements AsyncDisposable {
   readonly #plan: Plan;
-  readonly #folders: ServiceFolders;
   readonly #cgroups: Cgroups;
   readonly #group: string;
 
-  private constructor(plan: Plan, folders: ServiceFolders, cgroups: Cgroups) {
+  private constructor(plan: Plan, cgroups: Cgroups) {
     this.#plan = plan;
-    this.#folders = folders;
     this.#cgroups = cgroups;
     this.#group = serviceGroupOf(plan.config.dataDir);
   }
 
-  static async open(plan: Plan, folders: ServiceFolders): Promise<ServiceStarter> {
+  static async open(plan: Plan): Promise<ServiceStarter> {
     const killer = new ProcessKiller(plan.machines.tools.jailPath);
-    return new ServiceStarter(
-      plan,
-      folders,
-      new Cgroups(await detectCgroups(), processesInstance, { killer, step: runStep }),
-    );
+    return new ServiceStarter(plan, new Cgroups(await detectCgroups(), processesInstance, { killer, step: runStep }));
+  }
+
+  /** Kills a service that an earlier supervisor of the same data folder left. Only the holder of the supervisor's lock may ask for it. */
+  async endEarlier(): Promise<void> {
+    await this.#cgroups.remove(this.#group);
   }
 
   async start(): Promise<ChildProcess> {
@@ -99,20 +102,23 @@ export class ServiceStarter implements AsyncDisposable {
   /** Empties the service's cgroup, which ends an earlier service, and returns how the next one is confined. */
   async prepare(): Promise<ConfinementSpec> {
     const { config, machines, user, task } = this.#plan;
+    refuseMissingFiles(process.env);
+    const cgroupProcs = await freshProcessCgroup(this.#cgroups, this.#group, serviceLimits());
     return serviceConfinement({
       ...node,
-      ...this.#folders,
+      ...serviceFolders(config.dataDir),
       arch: machines.engine.arch,
       user,
       argv: argvOf('app/main.ts', task),
-      cgroupProcs: await freshProcessCgroup(this.#cgroups, this.#group, serviceLimits()),
-      listen: task === 'serve' ? await privilegedPorts(wantedPorts(config)) : [],
+      cgroupProcs,
+      // After the end of an earlier service, which had them open.
+      listen: task === 'serve' ? await openablePorts(config) : [],
       env: { ...process.env, MAYFLY_DATA_DIR: config.dataDir, MAYFLY_CACHE_DIR: config.cacheDir },
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#cgroups.remove(this.#group);
+    await this.endEarlier();
     await this.#cgroups.removeEmptyParents();
   }
 }
@@ -123,4 +129,13 @@ export function wantedPorts({ host, port, previewHost, previewPort }: Config): r
     { name: 'api', host, port },
     { name: 'previews', host: previewHost, port: previewPort },
   ];
+}
+
+/** What settings name must exist before the service is started, because it gets a view of it. PostgreSQL makes the folder of its socket when it starts. */
+export function refuseMissingFiles(env: NodeJS.ProcessEnv): void {
+  const missing = namedFiles(env).filter((path) => !existsSync(path));
+  if (missing.length === 0) return;
+  throw new TemporaryStartError(
+    `${missing.join(' and ')} must exist, because MAYFLY_DATABASE_URL, PGHOST or NODE_EXTRA_CA_CERTS says so. Start the database server, or correct the setting.`,
+  );
 }

@@ -1,8 +1,11 @@
+import { constants } from 'node:os';
 import { Backoff } from '../core/scheduling/backoff.ts';
-import { cannotStartCode } from '../process/exit-codes.ts';
+import { notStartedCode } from '../machines/confinement/start-confined.ts';
+import { cannotStartCode, cannotStartYetCode } from '../process/exit-codes.ts';
 
 /** How a process ended. */
 export interface ProcessEnd {
+  /** Null after a signal, and if the process could not be started. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly uptimeMs: number;
@@ -12,7 +15,7 @@ export interface ProcessEnd {
 export type AfterEnd =
   | { readonly kind: 'restart'; readonly pauseMs: number }
   /** Nothing that happens later would help, e.g. a setting is wrong. */
-  | { readonly kind: 'give up'; readonly exitCode: number };
+  | { readonly kind: 'give_up'; readonly exitCode: number };
 
 /** A process that ran this long is no longer starting, so its next restart is a first one again. */
 const stableMs = 60_000;
@@ -20,22 +23,33 @@ const stableMs = 60_000;
 const pauses = { firstMs: 200, longestMs: 30_000 };
 
 /**
- * Decides about each end of one process: it is restarted with growing pauses, unless its first start explained why it cannot start. Later the reason may
- * go away, such as a database that is down: the settings are the same with which it started before.
+ * Decides about each end of one process: it is restarted with growing pauses, unless it never ran and either explained why it cannot start, or
+ * mayfly-jail could not start it. Later the reason may go away: the settings are the same with which it ran before.
  */
 export class RestartPolicy {
   readonly #backoff = new Backoff(pauses);
-  #isFirst = true;
+  #hasRun = false;
 
-  afterEnd({ code, uptimeMs }: ProcessEnd): AfterEnd {
-    if (code === cannotStartCode && this.#isFirst) return { kind: 'give up', exitCode: 1 };
-    this.#isFirst = false;
+  afterEnd({ code, signal, uptimeMs }: ProcessEnd): AfterEnd {
+    const isFinal = code === cannotStartCode || code === notStartedCode;
+    if (isFinal && !this.#hasRun) return { kind: 'give_up', exitCode: 1 };
+    const isStart = isFinal || code === cannotStartYetCode;
+    if (!isStart && (signal !== null || code !== null)) this.#hasRun = true;
     if (uptimeMs >= stableMs) this.#backoff.reset();
     return { kind: 'restart', pauseMs: this.#backoff.nextMs() };
   }
 }
 
-/** How a process ended, for people: "killed by SIGSEGV", "exit code 1". */
+/** How a process ended, for people: "ended (killed by SIGSEGV)", "cannot start yet". */
 export function describeEnd({ code, signal }: Pick<ProcessEnd, 'code' | 'signal'>): string {
-  return signal === null ? `exit code ${code}` : `killed by ${signal}`;
+  const killedBy = signal ?? signalOf(code ?? 0);
+  if (killedBy !== undefined) return `ended (killed by ${killedBy})`;
+  if (code === null || code === notStartedCode) return 'could not be started';
+  if (code === cannotStartYetCode) return 'cannot start yet';
+  return `ended (exit code ${code})`;
+}
+
+/** The signal that an exit code stands for: mayfly-jail reports, like a shell, the end of its process by a signal as 128 + its number. */
+function signalOf(code: number): string | undefined {
+  return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
 }

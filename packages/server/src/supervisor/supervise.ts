@@ -1,19 +1,19 @@
+import { rm } from 'node:fs/promises';
 import { readConfig } from '../app/config.ts';
-import { lockFolder } from '../app/data-folder.ts';
+import { lockFolder, supervisorsLock } from '../app/data-folder.ts';
 import { reportFailedStart } from '../app/failed-start.ts';
 import { watchGuestAge } from '../app/guest-age.ts';
 import { protectFromOutOfMemory } from '../app/oom-protection.ts';
 import { describeHostProblems, StartError } from '../app/start-error.ts';
-import { oneLine } from '../core/errors/api-error.ts';
 import { explainUnreadableCode } from '../machines/confinement/readable-code.ts';
 import type { ServiceFolders, UserIds } from '../machines/confinement/spec.ts';
 import { findUser, serviceUserName } from '../machines/confinement/system-user.ts';
-import { copyTlsFiles } from '../machines/confinement/tls-copy.ts';
+import { copyTlsFiles, TlsFileError } from '../machines/confinement/tls-copy.ts';
 import { hostSocketPath } from '../machines/protocol/run-folder.ts';
 import { checkNetworkSupport } from '../machines/qemu/network/check-support.ts';
 import { openLog } from '../process/log.ts';
 import { ignoreClosedTerminal, watchStopSignals } from '../process/stop-signals.ts';
-import { splitDataFolder } from './data-layout.ts';
+import { refuseLongPath, splitDataFolder } from './data-layout.ts';
 import { checkout, type Plan, type PreparedMachines, ServiceStarter, startHost, type Task } from './processes.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 import { notifySystemd } from './systemd-notify.ts';
@@ -52,18 +52,17 @@ async function findServiceUser(): Promise<UserIds> {
 }
 
 async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<number> {
-  const { config, user, task, log } = plan;
-  const folders = prepareFolder(config.dataDir, user);
+  const { config, task, log } = plan;
+  refuseLongPath(config.dataDir);
   await using acquired = new AsyncDisposableStack();
-  const { tlsFiles } = config;
-  if (tlsFiles) {
-    const options = { folder: folders.tlsDir, gid: user.gid, log, keep: task === 'host' };
-    acquired.use(await copyTlsFiles(tlsFiles, options).catch(explainUnreadableCertificate));
-  }
+  acquired.use(lockFolder(config.dataDir, { closed: true, name: supervisorsLock }));
+  const starter = task === 'host' ? undefined : await ServiceStarter.open(plan);
+  const folders = await prepareFolder(plan, starter);
+  if (task !== 'destroy') acquired.use(await provideTlsFiles(plan, folders));
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const processes = [new SupervisedProcess({ name: 'host', start: () => startHost(plan), log, say })];
-  if (task !== 'host') {
-    const starter = acquired.use(await ServiceStarter.open(plan, folders));
+  if (starter) {
+    acquired.use(starter);
     const endsByItself = task === 'destroy';
     // First, because it is stopped first.
     processes.unshift(new SupervisedProcess({ name: 'service', start: () => starter.start(), endsByItself, log, say }));
@@ -80,15 +79,25 @@ async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<n
   return code;
 }
 
-function explainUnreadableCertificate(cause: unknown): never {
-  throw new StartError(
-    `The certificate or its key cannot be read (${oneLine(cause)}). Check MAYFLY_TLS_CERT and MAYFLY_TLS_KEY.`,
-    { cause },
-  );
+/**
+ * Splits the data folder while nobody uses it: neither a host process, which locks it afterwards, nor a service that outlived its supervisor. Under
+ * systemd a service may be running; it owns its part of the folder already.
+ */
+async function prepareFolder({ config, user }: Plan, starter: ServiceStarter | undefined): Promise<ServiceFolders> {
+  using _lock = lockFolder(config.dataDir, { closed: true });
+  await starter?.endEarlier();
+  return await splitDataFolder(config.dataDir, user);
 }
 
-/** Splits the data folder while nobody uses it. The host process locks it afterwards. */
-function prepareFolder(dataDir: string, user: UserIds): ServiceFolders {
-  using _lock = lockFolder(dataDir, { closed: true });
-  return splitDataFolder(dataDir, user);
+/** Keeps copies of the operator's certificate and key where the service can read them, and none if the settings name none. */
+async function provideTlsFiles({ config, user, log }: Plan, { tlsDir }: ServiceFolders): Promise<AsyncDisposable> {
+  if (!config.tlsFiles) {
+    await rm(tlsDir, { recursive: true, force: true });
+    return new AsyncDisposableStack();
+  }
+  try {
+    return await copyTlsFiles(config.tlsFiles, { folder: tlsDir, gid: user.gid, log });
+  } catch (cause) {
+    throw cause instanceof TlsFileError ? new StartError(cause.message, { cause }) : cause;
+  }
 }

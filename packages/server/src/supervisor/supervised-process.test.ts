@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { RecordedLog } from '../../test/recorded-log.ts';
+import { StartError } from '../app/start-error.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 
 let folder: string;
@@ -49,6 +50,33 @@ test('a process that said why it cannot start ends the supervisor', async () => 
   expect(said).toEqual([]);
 });
 
+test('a process that mayfly-jail could not start ends the supervisor, unless it ran before', async () => {
+  expect(await supervise(shell('exit 111')).ended).toBe(1);
+  const supervised = supervise(shell('echo >> starts; [ $(wc -l < starts) = 1 ] && exit 139; exit 111'));
+  await expect.poll(starts, { timeout: 20_000 }).toBe(3);
+  expect(said.slice(0, 2)).toEqual([
+    'The test process ended (killed by SIGSEGV). It is started again in 0.2 s.',
+    'The test process could not be started. It is started again in 0.4 s.',
+  ]);
+  await supervised.stop();
+});
+
+test('a process that cannot start yet is started again, and the operator is told', async () => {
+  const supervised = supervise(shell('echo >> starts; [ $(wc -l < starts) -lt 3 ] && exit 75; exec sleep 600'));
+  await expect.poll(starts, { timeout: 20_000 }).toBe(3);
+  expect(said).toEqual([
+    'The test process cannot start yet. It is started again in 0.2 s.',
+    'The test process cannot start yet. It is started again in 0.4 s.',
+  ]);
+  await supervised.stop();
+});
+
+test('a reason that the operator must remove ends the supervisor before anything is started', async () => {
+  const attempt = () => Promise.reject(new StartError('Port 443 is used by another program.'));
+  expect(await supervise(attempt).ended).toBe(1);
+  expect(said).toEqual([]);
+});
+
 test('a process that cannot even be started is tried again until the stop', async () => {
   let attempts = 0;
   const supervised = supervise(async () => {
@@ -56,6 +84,7 @@ test('a process that cannot even be started is tried again until the stop', asyn
     throw new Error('no such program');
   });
   await expect.poll(() => attempts, { timeout: 20_000 }).toBeGreaterThan(1);
+  expect(said[0]).toBe('The test process could not be started (no such program). It is started again in 0.2 s.');
   await supervised.stop();
   expect(await supervised.ended).toBe(0);
 });

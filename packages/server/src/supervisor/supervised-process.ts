@@ -1,6 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { reportFailedStart } from '../app/failed-start.ts';
+import { StartError, TemporaryStartError } from '../app/start-error.ts';
+import { oneLine } from '../core/errors/api-error.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import { describeEnd, type ProcessEnd, RestartPolicy } from './restart-policy.ts';
 
@@ -56,20 +59,26 @@ export class SupervisedProcess {
     for (;;) {
       const end = await this.#runOnce();
       if (this.#stopping.signal.aborted) return 0;
+      if (end.error instanceof StartError && (endsByItself || !(end.error instanceof TemporaryStartError))) {
+        reportFailedStart(end.error);
+        return 1;
+      }
       if (endsByItself && end.code !== null) return end.code;
       const after = policy.afterEnd(end);
       log.error(
         { process: name, code: end.code, signal: end.signal, uptime_ms: end.uptimeMs, ...after },
         'process_ended',
       );
-      if (after.kind === 'give up') return after.exitCode;
-      say(`The ${name} process ended (${describeEnd(end)}). It is started again in ${after.pauseMs / 1_000} s.`);
+      if (after.kind === 'give_up') return after.exitCode;
+      say(
+        `The ${name} process ${describeEnd(end)}${reasonOf(end)}. It is started again in ${after.pauseMs / 1_000} s.`,
+      );
       await delay(after.pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => {});
       if (this.#stopping.signal.aborted) return 0;
     }
   }
 
-  async #runOnce(): Promise<ProcessEnd> {
+  async #runOnce(): Promise<ProcessEnd & { readonly error?: unknown }> {
     const startedMs = performance.now();
     const uptimeMs = () => Math.round(performance.now() - startedMs);
     try {
@@ -79,13 +88,18 @@ export class SupervisedProcess {
       if (this.#stopping.signal.aborted) child.kill('SIGTERM');
       const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
       return { code, signal, uptimeMs: uptimeMs() };
-    } catch (err) {
-      this.#options.log.error({ process: this.#options.name, err }, 'process_not_started');
-      return { code: null, signal: null, uptimeMs: uptimeMs() };
+    } catch (error) {
+      this.#options.log.error({ process: this.#options.name, err: error }, 'process_not_started');
+      return { code: null, signal: null, uptimeMs: uptimeMs(), error };
     } finally {
       this.#child = undefined;
     }
   }
+}
+
+/** Why a process could not be started, for the operator. */
+function reasonOf({ error }: { readonly error?: unknown }): string {
+  return error === undefined ? '' : ` (${oneLine(error).replace(/\.$/, '')})`;
 }
 
 function disposableTimer(action: () => void, ms: number): Disposable {

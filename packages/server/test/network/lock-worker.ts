@@ -5,6 +5,7 @@ import { serveRpc } from './rpc.ts';
 const held: (Disposable | undefined)[] = [];
 
 serveRpc({
+  pid: () => process.pid,
   lock: ({ path, mode }: { path: string; mode: 'shared' | 'exclusive' }) => {
     const lock = tryLock(path, mode);
     held.push(lock);

@@ -44,6 +44,15 @@ test('a machine whose host process was away for long is destroyed soon after its
   }
 });
 
+test('a teardown that succeeds when it is asked for again is not retried', async () => {
+  using teardowns = newTeardowns();
+  const failing = teardowns.run('sbx_a', {}, () => Promise.reject(new Error('busy')));
+  await expect(failing).rejects.toThrow('busy');
+  expect(teardowns.waiting).toBe(1);
+  await teardowns.run('sbx_a', {}, () => Promise.resolve());
+  expect(teardowns.waiting).toBe(0);
+});
+
 test('disposing stops the retries', async () => {
   const teardowns = newTeardowns();
   const machine = new StubMachine({ id: 'pool_a', size: 'small' });

@@ -38,7 +38,9 @@ export class Teardowns implements Disposable {
   /** Runs a teardown. Rejects if the first attempt fails, and retries in the background until one succeeds. */
   async run<T>(id: string, logFields: object, teardown: () => Promise<T>): Promise<T> {
     try {
-      return await this.#attempt(id, logFields, teardown);
+      const result = await this.#attempt(id, logFields, teardown);
+      this.#cancelRetry(id);
+      return result;
     } catch (error) {
       this.#retryLater(id, () => this.#attempt(id, logFields, teardown, error), error);
       throw error;
@@ -82,6 +84,13 @@ export class Teardowns implements Disposable {
     const timer = setTimeout(() => void this.#retry(id, attempt), backoff.nextMs());
     timer.unref();
     this.#timers.set(id, timer);
+  }
+
+  /** What an earlier attempt left to be retried is done. */
+  #cancelRetry(id: string): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+    this.#backoffs.delete(id);
   }
 
   async #retry(id: string, attempt: () => Promise<unknown>): Promise<void> {

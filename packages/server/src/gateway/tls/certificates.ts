@@ -19,8 +19,12 @@ export interface Certificates extends Disposable {
 
 /** Thrown when certificates cannot be loaded or created. The message says which file is wrong, why, and what to do. */
 export class CertificateError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+  /** Whether a later attempt may succeed though nobody changed a setting: the files are being renewed. */
+  readonly isTemporary: boolean;
+
+  constructor(message: string, { isTemporary = false, ...options }: ErrorOptions & { isTemporary?: boolean } = {}) {
     super(message, options);
     this.name = 'CertificateError';
+    this.isTemporary = isTemporary;
   }
 }

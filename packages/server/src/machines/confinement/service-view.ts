@@ -59,7 +59,7 @@ function isIn(path: string, folder: string): boolean {
 const databaseFileParameters = ['sslcert', 'sslkey', 'sslrootcert'];
 
 /** Files that settings name: certificates, and the password file of PostgreSQL. */
-function namedFiles(env: NodeJS.ProcessEnv): string[] {
+export function namedFiles(env: NodeJS.ProcessEnv): string[] {
   const parameters = databaseUrlOf(env)?.searchParams;
   const files = databaseFileParameters.map((name) => parameters?.get(name));
   return absolute([env.NODE_EXTRA_CA_CERTS, env.PGPASSFILE, ...files]);

@@ -122,10 +122,18 @@ it('binds a folder before the paths inside it', () => {
   );
 });
 
-it('leaves the host the listed capabilities and its whole environment', () => {
+it('leaves the host the listed capabilities and every variable of its environment', () => {
   const { nodePath, argv, checkout, cgroupProcs } = plan('arm64');
-  const host = hostConfinement({ nodePath, argv, checkout, cgroupProcs, env: { PATH: '/usr/bin', NONE: undefined } });
-  expect(host).toMatchObject({ kind: 'host', oomScoreAdj: -999, env: { PATH: '/usr/bin' }, folder: checkout });
+  const host = hostConfinement({
+    nodePath,
+    argv,
+    checkout,
+    cgroupProcs,
+    env: { PATH: '/usr/bin', NONE: undefined, 'BASH_FUNC_which%%': '() { :; }' },
+  });
+  expect(host).toMatchObject({ kind: 'host', oomScoreAdj: -999, folder: checkout });
+  // mayfly-jail refuses other names than those of variables.
+  expect(host.env).toEqual({ PATH: '/usr/bin' });
   expect(host.capabilities).not.toContain('SYS_MODULE');
   expect(host.capabilities).not.toContain('SYS_RAWIO');
   for (const name of ['uid', 'gid', 'binds', 'tmpBytes']) expect(host).not.toHaveProperty(name);

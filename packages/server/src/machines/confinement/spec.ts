@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { serviceFolderName } from '@mayfly/contract/admin';
+import { runFolderOf } from '../protocol/run-folder.ts';
 import type { Arch } from '../qemu/engine.ts';
 import { hostCapabilities } from '../qemu/host-capabilities.ts';
 import { type Bind, outerFirst } from '../qemu/jail/spec.ts';
@@ -88,9 +89,14 @@ export interface HostPlan extends ProcessPlan {
   readonly capabilities?: readonly string[];
 }
 
+/** The names that mayfly-jail accepts. Shells export functions under others, such as BASH_FUNC_which%%. */
+const environmentName = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
 /** The driver's process: root, on the whole file system, without the capabilities that it does not use. */
 export function hostConfinement(plan: HostPlan): ConfinementSpec {
-  const env = Object.entries(plan.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const isPassedOn = (entry: [string, string | undefined]): entry is [string, string] =>
+    entry[1] !== undefined && environmentName.test(entry[0]);
+  const env = Object.entries(plan.env).filter(isPassedOn);
   return {
     kind: 'host',
     capabilities: plan.capabilities ?? Object.keys(hostCapabilities).map((name) => name.toUpperCase()),
@@ -116,6 +122,6 @@ export interface ServiceFolders {
 }
 
 export function serviceFolders(dataDir: string): ServiceFolders {
-  const runDir = join(dataDir, 'run');
+  const runDir = runFolderOf(dataDir);
   return { serviceDir: join(dataDir, serviceFolderName), runDir, tlsDir: join(runDir, 'tls') };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { RpcChild } from '../../../test/network/rpc.ts';
-import { takeLock, tryLock, withLock } from './lock-file.ts';
+import { holderIn, lockHolder, takeLock, tryLock, withLock } from './lock-file.ts';
 
 let folder: string;
 let path: string;
@@ -35,6 +35,27 @@ test('nobody else can open the file, and a held lock survives other attempts of 
   const other = new RpcChild([process.execPath, join(import.meta.dirname, '../../../test/network/lock-worker.ts')]);
   expect(await other.ask('lock', { path, mode: 'shared' })).toBe(false);
   await other.kill();
+});
+
+test('the holder of an exclusive lock is known by its process id', async () => {
+  expect(lockHolder(path)).toBeUndefined();
+  const other = new RpcChild([process.execPath, join(import.meta.dirname, '../../../test/network/lock-worker.ts')]);
+  await other.ask('lock', { path, mode: 'exclusive' });
+  expect(lockHolder(path)).toBe(await other.ask('pid', {}));
+  await other.kill();
+  expect(lockHolder(path)).toBeUndefined();
+});
+
+test('locks of other files and readers are not the holder', () => {
+  const locks = [
+    '1: POSIX  ADVISORY  READ 11 103:12:77 0 EOF',
+    '2: FLOCK  ADVISORY  WRITE 12 103:12:78 0 EOF',
+    '2: -> POSIX  ADVISORY  WRITE 0 103:12:77 0 EOF',
+    '3: POSIX  ADVISORY  WRITE 13 103:12:77 1073741826 1073742335',
+  ].join('\n');
+  // Major 0x103, minor 0x12.
+  expect(holderIn(locks, 0x10312n, 77n)).toBe(13);
+  expect(holderIn(locks, 0x10312n, 76n)).toBeUndefined();
 });
 
 test('a released lock can be taken again', () => {

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -29,6 +29,30 @@ export function tryLock(path: string, mode: LockMode): Disposable | undefined {
       if (database.isOpen) database.close();
     },
   };
+}
+
+/** The process that holds the exclusive lock of a file; undefined if none does, or if the kernel does not say which. */
+export function lockHolder(path: string): number | undefined {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return holderIn(readFileSync('/proc/locks', 'utf8'), dev, ino);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Finds the holder of a write lock in the text of /proc/locks: "1: POSIX  ADVISORY  WRITE 123 08:01:456 0 EOF". */
+export function holderIn(locks: string, dev: bigint, ino: bigint): number | undefined {
+  // As makedev(3) composes it.
+  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
+  const minor = (dev & 0xffn) | ((dev >> 12n) & ~0xffn);
+  const hexadecimal = (part: bigint) => part.toString(16).padStart(2, '0');
+  const file = `${hexadecimal(major)}:${hexadecimal(minor)}:${ino}`;
+  for (const line of locks.split('\n')) {
+    const [, pid, locked] = / WRITE +(\d+) (\S+) /.exec(line) ?? [];
+    if (locked === file && Number(pid) > 0) return Number(pid);
+  }
+  return undefined;
 }
 
 /** Creates the file if necessary. Whoever may read it could lock it, so only its owner may. */

@@ -8,7 +8,7 @@ import { isSameProcess, type ProcessIdentity } from './jail/proc.ts';
 import type { ProcessKiller } from './jail/process-killer.ts';
 import type { UidLeases } from './jail/uid-leases.ts';
 import { QemuMachine } from './machine.ts';
-import { type MachineRecord, machineLayout, readMachineRecord } from './machine-folder.ts';
+import { type MachineRecord, machineLayout, readMachineRecord, updateMachineRecord } from './machine-folder.ts';
 import { AdoptedProcess } from './machine-process.ts';
 import type { MachineNetworks } from './network/machine-networks.ts';
 import { finishMigration } from './qmp/migration.ts';
@@ -61,10 +61,14 @@ function isRunning(record: MachineRecord | undefined): record is RunningRecord {
 /** Adopts one machine. A machine that cannot be adopted is destroyed, and the result is undefined. */
 async function adoptMachine(parts: AdoptionParts, record: RunningRecord): Promise<QemuMachine | undefined> {
   const { resources, cgroups, killer, cleanup, log, step } = parts;
-  const { sockets, logPath } = machineLayout(resources.folderOf(record.id));
+  const { sockets, logPath, recordPath } = machineLayout(resources.folderOf(record.id));
   const process = new AdoptedProcess(record.process, killer);
   const releases = new ReleaseStack(step);
   const resourceReleases = new ReleaseStack(step);
+  // On a disk that is full the machine is worth more than its record.
+  await updateMachineRecord(recordPath, record).catch((err: unknown) =>
+    log.warn({ machine_id: record.id, err }, 'machine_record_update_failed'),
+  );
   try {
     const adopted = await resources.adopt(record, resourceReleases).finally(() => {
       releases.absorb(resourceReleases);

@@ -17,7 +17,7 @@ export interface AgentSocketsOptions {
 /**
  * The agent ports of all machines in the place where the service opens them: `agents/<machine id>/control` and `data` in the run folder, for root
  * and the service's group. They are second names (hard links) of the sockets in the machine's own folder. A machine that an earlier Mayfly
- * launched gets them when it is adopted, and an earlier Mayfly can adopt a machine that this one launched.
+ * launched gets them when it is adopted.
  */
 export class AgentSockets {
   readonly #runDir: string;
@@ -31,8 +31,8 @@ export class AgentSockets {
   /** Makes the folders. */
   static async open(options: AgentSocketsOptions): Promise<AgentSockets> {
     const sockets = new AgentSockets(options);
-    for (const folder of [options.runDir, agentsFolderOf(options.runDir)])
-      await sockets.#makeFolder(folder, passFolderMode);
+    await makeRunFolder(options.runDir, options.gid);
+    await makeFolder(agentsFolderOf(options.runDir), passFolderMode, options.gid);
     return sockets;
   }
 
@@ -42,7 +42,7 @@ export class AgentSockets {
     if (Buffer.byteLength(shared.control) > maxSocketPathBytes) {
       throw new Error(`The path ${shared.control} is too long for a unix socket. Choose a shorter MAYFLY_DATA_DIR.`);
     }
-    await this.#makeFolder(this.#folderOf(id), machineFolderMode);
+    await makeFolder(this.#folderOf(id), machineFolderMode, this.#gid);
     await Promise.all([this.#share(sockets.control, shared.control), this.#share(sockets.data, shared.data)]);
   }
 
@@ -59,12 +59,6 @@ export class AgentSockets {
     return join(agentsFolderOf(this.#runDir), id);
   }
 
-  async #makeFolder(path: string, mode: number): Promise<void> {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-    await chown(path, process.getuid?.() ?? 0, this.#gid);
-    await chmod(path, mode);
-  }
-
   async #share(from: string, to: string): Promise<void> {
     await chown(from, process.getuid?.() ?? 0, this.#gid);
     await chmod(from, socketMode);
@@ -78,6 +72,17 @@ export class AgentSockets {
       await link(from, to);
     }
   }
+}
+
+/** Makes the folder of all sockets that the service may open. Can be repeated. */
+export async function makeRunFolder(runDir: string, gid: number): Promise<void> {
+  await makeFolder(runDir, passFolderMode, gid);
+}
+
+async function makeFolder(path: string, mode: number, gid: number): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await chown(path, process.getuid?.() ?? 0, gid);
+  await chmod(path, mode);
 }
 
 function isExisting(error: unknown): boolean {

@@ -2,7 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type MachineRecord, NewerMachineRecord, readMachineRecord, writeMachineRecord } from './machine-folder.ts';
+import {
+  type MachineRecord,
+  NewerMachineRecord,
+  readMachineRecord,
+  updateMachineRecord,
+  writeMachineRecord,
+} from './machine-folder.ts';
 
 const record: MachineRecord = {
   id: 'sbx_one',
@@ -19,12 +25,26 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
+const versionOf = async () => (JSON.parse(await readFile(path, 'utf8')) as { version?: number }).version;
+
 it('reads what it wrote, and records without a version', async () => {
   await writeMachineRecord(path, record);
   expect(await readMachineRecord(path)).toEqual(record);
-  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ version: 1 });
+  expect(await versionOf()).toBe(2);
   await writeFile(path, JSON.stringify(record));
   expect(await readMachineRecord(path)).toEqual(record);
+});
+
+it.each([undefined, 1])('writes a record of version %s in a version that earlier ones refuse', async (version) => {
+  await writeFile(path, JSON.stringify({ version, ...record }));
+  await updateMachineRecord(path, record);
+  expect([await versionOf(), await readMachineRecord(path)]).toEqual([2, record]);
+});
+
+it('leaves a record of the present version as it is', async () => {
+  await writeFile(path, JSON.stringify({ version: 2, ...record, added: 'later' }));
+  await updateMachineRecord(path, record);
+  expect(await readFile(path, 'utf8')).toContain('later');
 });
 
 it('ignores unknown fields', async () => {
@@ -38,7 +58,7 @@ it.each(['', '{', '[]', '{"id":"sbx_one"}', '{"version":"x"}'])('ignores the mal
 });
 
 it('refuses a record of a newer Mayfly and says what to do', async () => {
-  await writeFile(path, JSON.stringify({ version: 2, something: 'else' }));
+  await writeFile(path, JSON.stringify({ version: 3, something: 'else' }));
   const error = await readMachineRecord(path).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(NewerMachineRecord);
   expect(String(error)).toContain('npm run destroy');

@@ -38,8 +38,12 @@ export function machineLayout(folder: string): MachineLayout {
   };
 }
 
-/** The version that is written, and the newest that can be read. Increase it when older versions of Mayfly would misread the record. */
-const recordVersion = 1;
+/**
+ * The version that is written, and the newest that can be read. Increase it when older versions of Mayfly would misread the record, or would not
+ * find the database that its machine is in: they destroy machines without a sandbox. Version 2: the database is in the folder "service" of the
+ * data folder. The fields are those of version 1.
+ */
+const recordVersion = 2;
 
 /** Unknown fields are ignored: a newer Mayfly may add fields without increasing the version. */
 const machineRecord = z.object({
@@ -73,6 +77,12 @@ export class NewerMachineRecord extends Error {
 /** Writes the record of a machine atomically. */
 export async function writeMachineRecord(path: string, record: MachineRecord): Promise<void> {
   await writeJsonFile(path, { version: recordVersion, ...record });
+}
+
+/** Writes a record that an earlier Mayfly wrote in the present version, so that the earlier one does not take the machine for an orphan. */
+export async function updateMachineRecord(path: string, record: MachineRecord): Promise<void> {
+  const { version } = versioned.parse(JSON.parse(await readFile(path, 'utf8')));
+  if (version < recordVersion) await writeMachineRecord(path, record);
 }
 
 /** Reads the record of a machine; undefined when there is none or it is malformed. Throws NewerMachineRecord. */

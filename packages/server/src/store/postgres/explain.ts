@@ -29,7 +29,19 @@ export function explain(error: unknown, place: DatabasePlace): StoreOpenError {
   const reason = reasonOf(error);
   const server = place.host.startsWith('/') ? `in ${place.host}` : `at ${place.host}:${place.port}`;
   const advice = adviceFor(error, reason, place);
-  return new StoreOpenError(`PostgreSQL ${server}: ${reason}. ${advice}`, { cause: error });
+  return new StoreOpenError(`PostgreSQL ${server}: ${reason}. ${advice}`, {
+    cause: error,
+    isTemporary: mayPass(error, reason),
+  });
+}
+
+/** Classes of codes of a server that is starting, stopping, overloaded, or not the primary one at the moment. */
+const temporaryCodes = /^(?:08|25006|40|53|55|57|58)/;
+
+/** Whether the server may be reachable later: the network and the server's state change, passwords and certificates do not. */
+function mayPass(error: unknown, reason: string): boolean {
+  if (error instanceof pg.DatabaseError) return temporaryCodes.test(error.code ?? '');
+  return !/password|SSL|certificate|self-signed/i.test(reason);
 }
 
 function adviceFor(error: unknown, reason: string, { user, database }: DatabasePlace): string {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 /** The message an operator gets for this URL. */
-async function refusal(url: string): Promise<string> {
+async function refusal(url: string, { isTemporary = false } = {}): Promise<string> {
   const error = await openPostgresStore(url, { log }).then(
     async (store) => {
       await store.close();
@@ -24,18 +24,24 @@ async function refusal(url: string): Promise<string> {
   );
   expect(error).toBeInstanceOf(StoreOpenError);
   const { message } = error as StoreOpenError;
+  expect([message, (error as StoreOpenError).isTemporary]).toEqual([message, isTemporary]);
   expect(message).not.toMatch(/\n|only-for-tests|s3cret/);
   return message;
 }
 
 test('no server is listening', async () => {
   const stopped = server.url('postgres', { port: 1, password: 's3cret' });
-  expect(await refusal(stopped)).toMatch(
+  const later = { isTemporary: true };
+  expect(await refusal(stopped, later)).toMatch(
     /^PostgreSQL at 127\.0\.0\.1:1: connect ECONNREFUSED .* Start the server, or correct/,
   );
-  expect(await refusal('postgres://u:s3cret@localhost:1/x')).toMatch(/^PostgreSQL at localhost:1: .*ECONNREFUSED/);
-  expect(await refusal('postgres://u:s3cret@nowhere.invalid/x')).toMatch(/Start the server, or correct host and port/);
-  expect(await refusal('postgres:///x?host=/nowhere')).toMatch(/^PostgreSQL in \/nowhere: .*ENOENT/);
+  expect(await refusal('postgres://u:s3cret@localhost:1/x', later)).toMatch(
+    /^PostgreSQL at localhost:1: .*ECONNREFUSED/,
+  );
+  expect(await refusal('postgres://u:s3cret@nowhere.invalid/x', later)).toMatch(
+    /Start the server, or correct host and port/,
+  );
+  expect(await refusal('postgres:///x?host=/nowhere', later)).toMatch(/^PostgreSQL in \/nowhere: .*ENOENT/);
 });
 
 test('a wrong password, a missing one, and an unknown user', async () => {

@@ -6,9 +6,13 @@ const maxTries = 5;
 
 /** A database that cannot be used. The one-line message says why and what to do, and holds no secret. */
 export class StoreOpenError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+  /** Whether a later attempt may succeed though nobody changed a setting, e.g. once a server that is being restarted is back. */
+  readonly isTemporary: boolean;
+
+  constructor(message: string, { isTemporary = false, ...options }: ErrorOptions & { isTemporary?: boolean } = {}) {
     super(message, options);
     this.name = 'StoreOpenError';
+    this.isTemporary = isTemporary;
   }
 }
 

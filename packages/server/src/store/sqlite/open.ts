@@ -19,9 +19,16 @@ export async function openSqliteStore(path: string, onFailure?: OnStoreFailure):
   } catch (error) {
     if (error instanceof StoreOpenError || !(error instanceof Error)) throw error;
     const advice = 'Make the file readable and writable for this user, or restore it from a backup.';
-    throw new StoreOpenError(`The database ${path} cannot be used: ${error.message}. ${advice}`, { cause: error });
+    const isTemporary = 'errcode' in error && temporaryCodes.has(Number(error.errcode) & 0xff);
+    throw new StoreOpenError(`The database ${path} cannot be used: ${error.message}. ${advice}`, {
+      cause: error,
+      isTemporary,
+    });
   }
 }
+
+/** SQLITE_BUSY and SQLITE_FULL: another program reads the file, e.g. for a backup, or the disk is full. */
+const temporaryCodes = new Set([5, 13]);
 
 async function open(path: string, onFailure: OnStoreFailure | undefined): Promise<Store> {
   if (path !== inMemory) closeSync(openSync(path, 'a', 0o600));

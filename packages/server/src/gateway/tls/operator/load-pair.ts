@@ -25,6 +25,7 @@ export async function loadPair({ certFile, keyFile }: PairFiles): Promise<Loaded
     throw new CertificateError(
       `The key in ${keyFile} (MAYFLY_TLS_KEY) does not match the certificate in ${certFile} (MAYFLY_TLS_CERT). ` +
         'Set both to the files of one certificate. The server certificate must come first in its file.',
+      { isTemporary: true },
     );
   }
   try {

@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { Config } from '../app/config.ts';
+import { explainListen } from '../app/listen.ts';
+import { StartError, TemporaryStartError } from '../app/start-error.ts';
+import { type PrivilegedPort, privilegedPorts } from '../machines/confinement/privileged-ports.ts';
+
+type AddressSettings = Pick<Config, 'host' | 'port' | 'previewHost' | 'previewPort'>;
+
+/**
+ * The ports that mayfly-jail opens for the service, which may not. Throws a StartError that names the setting if one of them cannot be opened, as the
+ * service itself does for all other ports.
+ */
+export async function openablePorts(
+  { host, port, previewHost, previewPort }: AddressSettings,
+  firstUnprivileged?: number,
+): Promise<PrivilegedPort[]> {
+  const wanted = [
+    { name: 'api', host, port, prefix: 'MAYFLY' },
+    { name: 'previews', host: previewHost, port: previewPort, prefix: 'MAYFLY_PREVIEW' },
+  ] as const;
+  const openable: PrivilegedPort[] = [];
+  for (const each of wanted) {
+    try {
+      const ports = await privilegedPorts([each], firstUnprivileged);
+      for (const found of ports) await tryPort(found);
+      openable.push(...ports);
+    } catch (cause) {
+      const mayPass = cause instanceof Error && 'code' in cause && cause.code === 'EAI_AGAIN';
+      const message = explainListen(cause, each.host, each.port, each.prefix);
+      throw new (mayPass ? TemporaryStartError : StartError)(message, { cause });
+    }
+  }
+  return openable;
+}
+
+/** Listens on a port for a moment. */
+async function tryPort({ address, port }: PrivilegedPort): Promise<void> {
+  const server = createServer().listen({ host: address, port, exclusive: true });
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
+}
