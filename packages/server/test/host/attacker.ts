@@ -2,7 +2,7 @@ import type { RawService } from './host-lab.ts';
 import type { HostileMessage } from './hostile-messages.ts';
 
 /** How many calls are on their way at the same time. */
-const callsAtOnce = 20;
+const callsAtOnce = 100;
 
 /** What was sent, by kind and by what the host had to do with it, and what the host answered to calls, by the code of its answer. */
 export interface AttackReport {
