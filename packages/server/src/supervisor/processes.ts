@@ -13,7 +13,7 @@ import {
   serviceGroupOf,
   serviceLimits,
 } from '../machines/confinement/process-cgroup.ts';
-import { namedFiles } from '../machines/confinement/service-view.ts';
+import { requiredPaths } from '../machines/confinement/service-view.ts';
 import {
   type ConfinementSpec,
   hostConfinement,
@@ -133,7 +133,7 @@ export function wantedPorts({ host, port, previewHost, previewPort }: Config): r
 
 /** What settings name must exist before the service is started, because it gets a view of it. PostgreSQL makes the folder of its socket when it starts. */
 export function refuseMissingFiles(env: NodeJS.ProcessEnv): void {
-  const missing = namedFiles(env).filter((path) => !existsSync(path));
+  const missing = requiredPaths(env).filter((path) => !existsSync(path));
   if (missing.length === 0) return;
   throw new TemporaryStartError(
     `${missing.join(' and ')} must exist, because MAYFLY_DATABASE_URL, PGHOST or NODE_EXTRA_CA_CERTS says so. Start the database server, or correct the setting.`,

@@ -59,10 +59,16 @@ function isIn(path: string, folder: string): boolean {
 const databaseFileParameters = ['sslcert', 'sslkey', 'sslrootcert'];
 
 /** Files that settings name: certificates, and the password file of PostgreSQL. */
-export function namedFiles(env: NodeJS.ProcessEnv): string[] {
+function namedFiles(env: NodeJS.ProcessEnv): string[] {
   const parameters = databaseUrlOf(env)?.searchParams;
   const files = databaseFileParameters.map((name) => parameters?.get(name));
   return absolute([env.NODE_EXTRA_CA_CERTS, env.PGPASSFILE, ...files]);
+}
+
+/** What must exist before the service is started, because it gets a view of it. */
+export function requiredPaths(env: NodeJS.ProcessEnv): string[] {
+  const sockets = databaseSockets(env).filter(({ optional }) => !optional);
+  return [...namedFiles(env), ...sockets.map(({ path }) => path)];
 }
 
 /** Folders of many programs, of which the service sees only its database's socket. After a restart of the database it needs one too. */
