@@ -7,7 +7,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { RpcChild } from '../../test/network/rpc.ts';
+import { withDeadline } from '../core/scheduling/deadline.ts';
 import { hostSocketPath, runFolderOf } from '../machines/protocol/run-folder.ts';
+
+const deadlineMs = 120_000;
 
 test('a service whose host process came back in another version ends, so that it is started from the same code', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'version-'));
@@ -26,19 +29,19 @@ test('a service whose host process came back in another version ends, so that it
   try {
     const ended = once(service, 'exit');
     const logged = text(service.stderr);
-    await Promise.race([once(service.stdout, 'data'), ended]);
+    // Deadlines of their own, so that nothing stays behind when this fails.
+    await withDeadline('the start', deadlineMs, Promise.race([once(service.stdout, 'data'), ended]));
     await host.kill();
     const socketPath = hostSocketPath(runFolderOf(dataDir));
     await rm(socketPath);
     const newer = createServer((socket) => {
       socket.on('error', () => {}).end('{"hello":"mayfly-host","version":2,"refused":"too old"}\n');
     }).listen(socketPath);
-    const [code] = await ended;
-    newer.close();
+    const [code] = await withDeadline('the end of the service', deadlineMs, ended).finally(() => newer.close());
     expect([code, await logged]).toEqual([1, expect.stringContaining('host_version_changed')]);
   } finally {
     service.kill('SIGKILL');
     await host.kill();
     await rm(dataDir, { recursive: true });
   }
-});
+}, 300_000);
