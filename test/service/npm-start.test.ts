@@ -47,9 +47,10 @@ function kill(pid: number): void {
   }
 }
 
-/** Runs `npm start` and waits until the service is ready. */
-async function npmStart(inTerminal = false): Promise<NpmStart> {
-  const key = 'mf_test_key_of_the_first_account';
+const key = 'mf_test_key_of_the_first_account';
+
+/** Runs `npm start` and collects what it prints. */
+function spawnNpm(inTerminal = false) {
   const terminal = ['script', '--quiet', '--command', 'exec npm start', '/dev/null'];
   const [program = '', ...args] = inTerminal ? terminal : ['npm', 'start'];
   const npm = spawn(program, args, {
@@ -68,9 +69,15 @@ async function npmStart(inTerminal = false): Promise<NpmStart> {
   started.push(npm);
   let text = '';
   for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (part) => (text += part));
-  const url = () => /^ {2}API +(\S+)\/v1\r?$/m.exec(text)?.[1];
+  return { npm, printed: () => text };
+}
+
+/** Runs `npm start` and waits until the service is ready. */
+async function npmStart(inTerminal = false): Promise<NpmStart> {
+  const { npm, printed } = spawnNpm(inTerminal);
+  const url = () => /^ {2}API +(\S+)\/v1\r?$/m.exec(printed())?.[1];
   await expect
-    .poll(() => url() ?? (npm.exitCode === null ? 'starting' : `ended: ${text}`), { timeout: deadlineMs })
+    .poll(() => url() ?? (npm.exitCode === null ? 'starting' : `ended: ${printed()}`), { timeout: deadlineMs })
     .toMatch(/^http/);
   const pids = descendantsOf(npm.pid ?? 0);
   const bootstrapPid = pids.find((pid) => commandOf(pid).startsWith('node bootstrap.mjs')) ?? 0;
@@ -83,7 +90,7 @@ async function npmStart(inTerminal = false): Promise<NpmStart> {
     supervised: [host, service],
     url: url() ?? '',
     key,
-    printed: () => text,
+    printed,
   };
   return running;
 }
@@ -134,16 +141,29 @@ it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm s
   const scores = [first.supervisorPid, ...first.supervised, machines.get(id) ?? 0].map(oomScoreOf);
   expect(scores).toEqual(mayLowerOomScore() ? ['-999', '-999', '-900', '500'] : [own, own, own, '500']);
 
+  // A second one is refused by the first supervisor's own lock, whatever its processes are doing, and disturbs nobody.
+  const [hostPid = 0, servicePid = 0] = first.supervised;
+  process.kill(hostPid, 'SIGKILL');
+  const second = spawnNpm();
+  await once(second.npm, 'exit', { signal: AbortSignal.timeout(deadlineMs) });
+  expect(second.npm.exitCode).toBe(1);
+  expect(second.printed()).toContain(
+    `Another Mayfly service (process ${first.supervisorPid}) is using the data folder`,
+  );
+  expect(supervisedBy(first.supervisorPid)).toMatchObject({ host: expect.any(Number) as number, service: servicePid });
+  expect(await output(first, id, 'cat /workspace/file')).toBe('kept');
+
+  const { host = 0 } = supervisedBy(first.supervisorPid);
   first.npm.kill('SIGTERM');
-  expect(await ended(first)).toBe(0);
+  expect(await ended({ ...first, supervised: [host, servicePid] })).toBe(0);
   expect(timesStopped(first)).toBe(1);
   expect(await machineProcesses(data.dataDir)).toHaveLength(1);
 
-  const second = await npmStart();
-  expect(await output(second, id, 'cat /workspace/file')).toBe('kept');
-  await deleteSandbox(second, id);
-  second.npm.kill('SIGTERM');
-  expect(await ended(second)).toBe(0);
+  const next = await npmStart();
+  expect(await output(next, id, 'cat /workspace/file')).toBe('kept');
+  await deleteSandbox(next, id);
+  next.npm.kill('SIGTERM');
+  expect(await ended(next)).toBe(0);
   expect(await machineProcesses(data.dataDir)).toEqual([]);
   expect(await leftSince(before)).toEqual([]);
 });
