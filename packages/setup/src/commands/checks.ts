@@ -20,6 +20,8 @@ export async function runTests({ context, plan }: Prepared, args: readonly strin
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     ...go.env,
+    // As the programs are built: with cgo, which Go uses where it finds a C compiler, some system calls behave differently.
+    CGO_ENABLED: '0',
     PATH: `${join(projectRoot, 'node_modules/.bin')}:${process.env.PATH}`,
     // Some suites compile helpers. The compiler is not put on the PATH, where set-up would take it for the host's own Go.
     MAYFLY_TEST_GO: go.command,
