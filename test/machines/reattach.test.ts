@@ -70,7 +70,7 @@ it.each(['read', 'write'] as const)(
       expect(await runOnce(`echo round ${round}`)).toBe(`round ${round}`);
     }
     console.log(`${direction}: ${midway} of 20 kills interrupted the transfer`);
-    expect(midway).toBeGreaterThan(20);
+    expect(midway).toBeGreaterThan(8);
     // The agent removes the incomplete file of an interrupted write once its handler notices.
     const left = 'ls -A | grep -v -e eight -e written';
     expect(await runOnce(`for i in $(seq 100); do ${left} >/dev/null || break; sleep 0.1; done; ${left}`)).toBe('');
