@@ -13,6 +13,11 @@ const onMachines = {
   expect: { poll: { timeout: 120_000, interval: 50 } },
 } as const;
 
+const inParallel = { fileParallelism: true, maxWorkers: 2 } as const;
+
+/** Suites on machines that mostly wait, for expiries and for long commands. They run beside the conformance suites. */
+const waitingFiles = ['test/lifecycle/{expiry,restart}.test.ts'];
+
 /** Whether the conformance suite tests a running service instead of starting its own. */
 const isExternal = Boolean(process.env.MAYFLY_CONFORMANCE_URL);
 
@@ -34,10 +39,20 @@ export default defineConfig({
         test: {
           name: 'machines',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**'],
+          exclude: ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**', ...waitingFiles],
           globalSetup: ['test/support/global-setup.ts'],
           sequence: { groupOrder: 1 },
           ...onMachines,
+        },
+      },
+      {
+        test: {
+          name: 'waiting',
+          include: waitingFiles,
+          globalSetup: ['test/support/global-setup.ts'],
+          sequence: { groupOrder: 2 },
+          ...onMachines,
+          ...inParallel,
         },
       },
       {
@@ -47,8 +62,8 @@ export default defineConfig({
           globalSetup: isExternal ? [] : ['test/support/global-setup.ts'],
           sequence: { groupOrder: 2 },
           ...onMachines,
-          // Some files mostly wait for rate-limit windows and expiries. An external service is tested by one file at a time.
-          ...(isExternal ? {} : { fileParallelism: true, maxWorkers: 2 }),
+          // Some files mostly wait for rate-limit windows. An external service is tested by one file at a time.
+          ...(isExternal ? {} : inParallel),
         },
       },
       {

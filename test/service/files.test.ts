@@ -348,15 +348,17 @@ describe('a listing', () => {
   });
 
   it('has up to 50,000 entries; a larger directory is refused', async () => {
-    await run('mkdir many-names && cd many-names && seq -w 1 50000 | xargs touch');
-    const entries = await list('many-names');
+    // In memory, because the guest makes files there four times as fast.
+    const path = '/dev/shm/many-names';
+    await run(`mkdir ${path} && cd ${path} && seq -w 1 50000 | xargs touch`);
+    const entries = await list(path);
     expect([entries.length, entries[0]?.name, entries.at(-1)?.name]).toEqual([50_000, '00001', '50000']);
-    await run('touch many-names/more');
-    const response = await get('many-names');
+    await run(`touch ${path}/more`);
+    const response = await get(path);
     expect(await response.json()).toMatchObject({
       error: { type: 'list_failed', message: expect.stringContaining('50000') },
     });
-    expect((await remove('many-names', { recursive: 'true' })).status).toBe(200);
+    expect((await remove(path, { recursive: 'true' })).status).toBe(200);
   });
 });
 
