@@ -7,9 +7,9 @@ import { leftovers, unexpectedResources } from '../support/chaos/held-resources.
 import { Random } from '../support/chaos/random.ts';
 import { databaseNames, restartableOn } from '../support/chaos/restartable-on.ts';
 import { chaosSeed } from '../support/chaos/run-chaos.ts';
-import { visitPreview } from '../support/conformance/http-client.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
 import { machinePids } from '../support/machine-processes.ts';
+import { servePage } from '../support/previews/served-page.ts';
 import { freePort } from '../support/service-settings.ts';
 
 /** Each side and both are killed once. */
@@ -79,11 +79,7 @@ it('without a host process commands and previews go on and creates answer 503; w
   const settings = { MAYFLY_POOL: 'none', MAYFLY_PREVIEW_PORT: port, MAYFLY_PREVIEW_PUBLIC_PORT: port };
   const { service } = await restartableOn('SQLite', settings);
   const { id } = await createSandbox(service);
-  await exec(service, id, 'echo still here > index.html; (python3 -m http.server -b 127.0.0.1 8000 >/dev/null 2>&1 &)');
-  const opened = await call(service, 'POST', `/sandboxes/${id}/ports`, { port: 8000 });
-  const { url } = (await opened.json()) as { readonly url: string };
-  const shown = async () => (await visitPreview(url)).text.trim();
-  await expect.poll(shown).toBe('still here');
+  const { shown } = await servePage(service, id, 'still here');
   const machine = await machinePids(service.dataDir);
   const { host } = service.processes;
 
@@ -103,8 +99,9 @@ it('without a host process commands and previews go on and creates answer 503; w
   const restarted = service.processes.host;
   expect(restarted).not.toBe(host);
 
-  const running = exec(service, id, 'sleep 5; echo done > finished').catch(() => 'lost');
-  await expect.poll(() => exec(service, id, 'pgrep -cx sleep').then(({ stdout }) => stdout)).toBe('1\n');
+  const command = 'touch started; until [ -e go ]; do sleep 0.2; done; echo done > finished';
+  const running = exec(service, id, command, { timeout_ms: 600_000 }).catch(() => 'lost');
+  await expect.poll(() => exec(service, id, 'ls started').then(({ exit_code }) => exit_code)).toBe(0);
   const resumeAgain = service.pauseSupervisor();
   expect(service.killOne('service')).toBe(true);
   expect(await running).toBe('lost');
@@ -113,6 +110,7 @@ it('without a host process commands and previews go on and creates answer 503; w
   resumeAgain();
   await expect.poll(() => healthOf(service), { timeout: settleMs }).toBe(200);
   expect(service.processes.host).toBe(restarted);
+  await exec(service, id, 'touch go');
   await expect.poll(() => exec(service, id, 'cat finished').then(({ stdout }) => stdout)).toBe('done\n');
   expect(await shown()).toBe('still here');
   expect((await machinePids(service.dataDir)).get(id)).toBe(machine.get(id));

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { call, createSandbox, exec } from '../support/api-requests.ts';
+import { createSandbox } from '../support/api-requests.ts';
 import { visitPreview } from '../support/conformance/http-client.ts';
+import { servePage } from '../support/previews/served-page.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { freePort, newServiceData } from '../support/service-settings.ts';
 
@@ -14,11 +15,7 @@ it('a preview URL leads to the same server after the service was killed and rest
     await data.remove();
   });
   const { id } = await createSandbox(service);
-  await exec(service, id, 'echo still here > index.html; (python3 -m http.server -b 127.0.0.1 8000 >/dev/null 2>&1 &)');
-  const opened = await call(service, 'POST', `/sandboxes/${id}/ports`, { port: 8000 });
-  const { url } = (await opened.json()) as { readonly url: string };
-  const shown = async () => (await visitPreview(url)).text.trim();
-  await expect.poll(shown).toBe('still here');
+  const { url, shown } = await servePage(service, id, 'still here');
 
   await service.kill();
   expect((await visitPreview(url)).status).toBe(599);

@@ -53,7 +53,7 @@ async function shownKeyOf(service: Service, config: Config): Promise<ShownKey | 
   }
 }
 
-/** Where the operator finds the first key. Output that is no terminal is often a journal or a log that others read. */
+/** Where the operator finds the first key. Output that is not a terminal is often a journal or a log that others read. */
 export function shownKey(
   apiKey: string | undefined,
   { dataDir }: Pick<Config, 'dataDir'>,

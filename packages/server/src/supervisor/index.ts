@@ -1,4 +1,5 @@
 /** The entry `@mayfly/server/supervisor`: running the host process and the service. */
 
-export { type PreparedMachines, wantedPorts } from './processes.ts';
+export { wantedPorts } from './privileged-listeners.ts';
+export type { PreparedMachines } from './processes.ts';
 export { supervise } from './supervise.ts';

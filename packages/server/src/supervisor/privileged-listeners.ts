@@ -7,20 +7,21 @@ import { type PrivilegedPort, privilegedPorts } from '../machines/confinement/pr
 
 type AddressSettings = Pick<Config, 'host' | 'port' | 'previewHost' | 'previewPort'>;
 
+/** Where the service is to listen, with what the names of the settings begin with. */
+export function wantedPorts({ host, port, previewHost, previewPort }: AddressSettings) {
+  return [
+    { name: 'api', host, port, prefix: 'MAYFLY' },
+    { name: 'previews', host: previewHost, port: previewPort, prefix: 'MAYFLY_PREVIEW' },
+  ] as const;
+}
+
 /**
  * The ports that mayfly-jail opens for the service, which may not. Throws a StartError that names the setting if one of them cannot be opened, as the
  * service itself does for all other ports.
  */
-export async function openablePorts(
-  { host, port, previewHost, previewPort }: AddressSettings,
-  firstUnprivileged?: number,
-): Promise<PrivilegedPort[]> {
-  const wanted = [
-    { name: 'api', host, port, prefix: 'MAYFLY' },
-    { name: 'previews', host: previewHost, port: previewPort, prefix: 'MAYFLY_PREVIEW' },
-  ] as const;
+export async function openablePorts(settings: AddressSettings, firstUnprivileged?: number): Promise<PrivilegedPort[]> {
   const openable: PrivilegedPort[] = [];
-  for (const each of wanted) {
+  for (const each of wantedPorts(settings)) {
     try {
       const ports = await privilegedPorts([each], firstUnprivileged);
       for (const found of ports) await tryPort(found);

@@ -6,7 +6,6 @@ import { hostCeilings, machineLimits } from '../app/machine-limits.ts';
 import { TemporaryStartError } from '../app/start-error.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import type { HostSettings } from '../host/settings.ts';
-import type { WantedPort } from '../machines/confinement/privileged-ports.ts';
 import {
   freshProcessCgroup,
   processesInstance,
@@ -123,19 +122,11 @@ export class ServiceStarter implements AsyncDisposable {
   }
 }
 
-/** Where the service is to listen. */
-export function wantedPorts({ host, port, previewHost, previewPort }: Config): readonly WantedPort[] {
-  return [
-    { name: 'api', host, port },
-    { name: 'previews', host: previewHost, port: previewPort },
-  ];
-}
-
 /** What settings name must exist before the service is started, because it gets a view of it. PostgreSQL makes the folder of its socket when it starts. */
 export function refuseMissingFiles(env: NodeJS.ProcessEnv): void {
   const missing = requiredPaths(env).filter((path) => !existsSync(path));
   if (missing.length === 0) return;
   throw new TemporaryStartError(
-    `${missing.join(' and ')} must exist, because MAYFLY_DATABASE_URL, PGHOST or NODE_EXTRA_CA_CERTS says so. Start the database server, or correct the setting.`,
+    `${missing.join(' and ')} must exist, because MAYFLY_DATABASE_URL, PGHOST, PGPASSFILE or NODE_EXTRA_CA_CERTS names it. Start the database server, or correct the setting.`,
   );
 }

@@ -69,5 +69,6 @@ test('an end is described by its signal or its exit code, and as what it was for
   expect(describeEnd({ code: 255, signal: null })).toBe('ended (exit code 255)');
   expect(describeEnd({ code: null, signal: null })).toBe('could not be started');
   expect(describeEnd({ code: notStartedCode, signal: null })).toBe('could not be started');
+  expect(describeEnd({ code: cannotStartCode, signal: null })).toBe('cannot start');
   expect(describeEnd({ code: cannotStartYetCode, signal: null })).toBe('cannot start yet');
 });

@@ -45,6 +45,7 @@ export function describeEnd({ code, signal }: Pick<ProcessEnd, 'code' | 'signal'
   const killedBy = signal ?? signalOf(code ?? 0);
   if (killedBy !== undefined) return `ended (killed by ${killedBy})`;
   if (code === null || code === notStartedCode) return 'could not be started';
+  if (code === cannotStartCode) return 'cannot start';
   if (code === cannotStartYetCode) return 'cannot start yet';
   return `ended (exit code ${code})`;
 }

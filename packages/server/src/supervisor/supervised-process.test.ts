@@ -77,6 +77,18 @@ test('a reason that the operator must remove ends the supervisor before anything
   expect(said).toEqual([]);
 });
 
+test('the same reason does not end the supervisor of a process that ran before, because it may go away', async () => {
+  let attempts = 0;
+  const supervised = supervise(async () => {
+    attempts += 1;
+    if (attempts > 1) throw new StartError('Port 443 is used by another program.');
+    return spawn('sh', ['-c', 'exit 3']);
+  });
+  await expect.poll(() => attempts, { timeout: 20_000 }).toBeGreaterThan(2);
+  await supervised.stop();
+  expect(await supervised.ended).toBe(0);
+});
+
 test('a process that cannot even be started is tried again until the stop', async () => {
   let attempts = 0;
   const supervised = supervise(async () => {

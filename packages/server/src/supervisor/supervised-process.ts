@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportFailedStart } from '../app/failed-start.ts';
-import { StartError, TemporaryStartError } from '../app/start-error.ts';
+import { StartError } from '../app/start-error.ts';
 import { oneLine } from '../core/errors/api-error.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import { describeEnd, type ProcessEnd, RestartPolicy } from './restart-policy.ts';
@@ -59,10 +59,6 @@ export class SupervisedProcess {
     for (;;) {
       const end = await this.#runOnce();
       if (this.#stopping.signal.aborted) return 0;
-      if (end.error instanceof StartError && (endsByItself || !(end.error instanceof TemporaryStartError))) {
-        reportFailedStart(end.error);
-        return 1;
-      }
       if (endsByItself && end.code !== null) return end.code;
       const after = policy.afterEnd(end);
       log.error(
@@ -89,6 +85,8 @@ export class SupervisedProcess {
       const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
       return { code, signal, uptimeMs: uptimeMs() };
     } catch (error) {
+      // Reported as the process itself reports what keeps it from starting, so that the policy decides about both alike.
+      if (error instanceof StartError) return { code: reportFailedStart(error), signal: null, uptimeMs: uptimeMs() };
       this.#options.log.error({ process: this.#options.name, err: error }, 'process_not_started');
       return { code: null, signal: null, uptimeMs: uptimeMs(), error };
     } finally {

@@ -89,6 +89,6 @@ describe.runIf(process.getuid?.() === 0)('copies of the operator’s certificate
     expect(missing).toBeInstanceOf(TlsFileError);
     expect(String(missing)).toMatch(/Cannot read .*tls\.crt \(ENOENT.*\)\. Check MAYFLY_TLS_CERT/);
     await put('tls.crt', 'x'.repeat(1024 ** 2 + 1));
-    await expect(copy()).rejects.toThrow('it is no certificate or key');
+    await expect(copy()).rejects.toThrow('it is not a certificate or key');
   });
 });

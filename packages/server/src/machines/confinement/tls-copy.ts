@@ -26,7 +26,7 @@ export class TlsFileError extends Error {}
 /** A renewed certificate is served within twice this time: the service looks for changes as often. */
 const defaultPeriodMs = 30_000;
 
-/** Larger files are no certificates. */
+/** Larger files are not certificates. */
 const maxFileBytes = 1024 ** 2;
 
 /**
@@ -85,7 +85,7 @@ async function readText(path: string, setting: string): Promise<string> {
   });
   if (bytes.length <= maxFileBytes) return bytes.toString('utf8');
   throw new TlsFileError(
-    `${path} is larger than ${maxFileBytes} bytes: it is no certificate or key. Check ${setting}.`,
+    `${path} is larger than ${maxFileBytes} bytes: it is not a certificate or key. Check ${setting}.`,
   );
 }
 
