@@ -26,8 +26,10 @@ const coreFolders = [
   'executions',
   'files',
   'previews',
+  'snapshots',
   'operators',
   'recovery',
+  'copies',
 ];
 const unlisted = readdirSync(path.join(__dirname, 'packages/server/src/core'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !coreFolders.includes(entry.name))

@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { SkipReport } from './test/support/skip-report.ts';
 
 /**
- * Suites on real machines share the host: one file at a time, one suite after the other. Every timeout is a multiple of what is observed:
- * no test may fail because the host is slow.
+ * Suites on real machines share the host: first those that need it for themselves, one at a time, then the others, two at a time. Every timeout
+ * is a multiple of what is observed: no test may fail because the host is slow.
  */
 const onMachines = {
   environment: 'node',
@@ -15,8 +15,18 @@ const onMachines = {
 
 const inParallel = { fileParallelism: true, maxWorkers: 2 } as const;
 
-/** Suites on machines that mostly wait, for expiries and for long commands. They run beside the conformance suites. */
-const waitingFiles = ['test/lifecycle/{expiry,restart}.test.ts'];
+/** Suites that look at the whole host, use up its memory or compare speeds. Nothing runs beside them. */
+const aloneFiles = [
+  'test/documentation/readme.test.ts',
+  'test/adoption/{either-side,refusal,restart,vanished-owner}.test.ts',
+  'test/hostile/*.test.ts',
+  'test/lifecycle/out-of-memory.test.ts',
+  'test/machines/{capabilities,cpu,leaks}.test.ts',
+  'test/network/egress.test.ts',
+  // Chromium gives up loading a page when a network interface of the host appears or vanishes.
+  'test/previews/browser.test.ts',
+  'test/service/{disk-rate,memory-limit,noisy-neighbour,npm-start,resource-exhaustion}.test.ts',
+];
 
 /** Whether the conformance suite tests a running service instead of starting its own. */
 const isExternal = Boolean(process.env.MAYFLY_CONFORMANCE_URL);
@@ -30,6 +40,8 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/{src,test}/**/*.test.ts'],
           environment: 'node',
+          // By default Vitest leaves one core unused, but these mostly wait.
+          maxWorkers: 2,
           testTimeout: 60_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
@@ -37,9 +49,8 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'machines',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**', ...waitingFiles],
+          name: 'alone',
+          include: aloneFiles,
           globalSetup: ['test/support/global-setup.ts'],
           sequence: { groupOrder: 1 },
           ...onMachines,
@@ -47,8 +58,9 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'waiting',
-          include: waitingFiles,
+          name: 'machines',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**', ...aloneFiles],
           globalSetup: ['test/support/global-setup.ts'],
           sequence: { groupOrder: 2 },
           ...onMachines,

@@ -12,6 +12,7 @@ import { fileRows } from './rows/files.ts';
 import { poolRows } from './rows/pool.ts';
 import { previewRows } from './rows/previews.ts';
 import { requestRow } from './rows/requests.ts';
+import { snapshotRows } from './rows/snapshots.ts';
 import { twoProcessRows } from './rows/two-processes.ts';
 import { startBenchHost } from './support/bench-host.ts';
 import { formatTable, type Row, ratio } from './support/table.ts';
@@ -30,12 +31,24 @@ const pooled = await announcer.step('pool', async () => {
 const execs = await announcer.step('commands', () => execRows(bench));
 const files = await announcer.step('files', () => fileRows(bench));
 const previews = await announcer.step('previews', () => previewRows(bench));
+const snapshots = await announcer.step('snapshots', () => snapshotRows(bench));
 const apart = await announcer.step('two processes', () => twoProcessRows(bench));
 const adoption = await announcer.step('adoption', () => adoptionRow(bench));
 const requests = await announcer.step('requests', () => requestRow(bench));
 const [createSmall] = creates;
 const boots = createSmall ? [await announcer.step('cold boot', () => bootRow(bench, createSmall))] : [];
-const rows: Row[] = [...creates, ...pooled, ...execs, ...files, ...previews, ...apart, adoption, requests, ...boots];
+const rows: Row[] = [
+  ...creates,
+  ...pooled,
+  ...execs,
+  ...files,
+  ...previews,
+  ...snapshots,
+  ...apart,
+  adoption,
+  requests,
+  ...boots,
+];
 console.log(formatTable(rows));
 const results = join(import.meta.dirname, 'results');
 await mkdir(results, { recursive: true });

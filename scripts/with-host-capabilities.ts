@@ -1,5 +1,5 @@
 // Runs a command with exactly the capabilities of the process that drives machines, for example a suite:
-//   node scripts/with-host-capabilities.ts npx vitest run --project machines test/machines test/adoption
+//   node scripts/with-host-capabilities.ts npx vitest run test/machines test/adoption
 import { spawnSync } from 'node:child_process';
 import { withHostCapabilities } from '#server/machines/qemu/host-capabilities.ts';
 

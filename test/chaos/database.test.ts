@@ -16,9 +16,10 @@ it(
     const service = await RestartableService.create({ ...chaosSettings, MAYFLY_DATABASE_URL: postgres.url(name) });
     onTestFinished(() => service.remove());
     const database = { rows: async (sql: string) => (await postgres.run(name, sql)) as Row[] };
-    const { problems, trace } = await runChaos({ seed, seconds, service, database, postgres });
+    const report = await runChaos({ seed, seconds, service, database, postgres });
+    const { problems, trace } = report;
     console.log(`chaos on PostgreSQL, seed ${seed}, ${seconds} s: ${trace.counts}`);
-    if (problems.length > 0) console.log(failureReport(seed, trace, service));
+    if (problems.length > 0) console.log(failureReport(seed, report, service));
     expect(problems).toEqual([]);
     expect(trace.countOf('stop database fast') + trace.countOf('stop database kill')).toBeGreaterThan(0);
   },

@@ -12,9 +12,10 @@ it(
     const service = await RestartableService.create(chaosSettings);
     onTestFinished(() => service.remove());
     const database = sqliteFile(service.databasePath);
-    const { problems, trace } = await runChaos({ seed, seconds, service, database });
+    const report = await runChaos({ seed, seconds, service, database });
+    const { problems, trace } = report;
     console.log(`chaos, seed ${seed}, ${seconds} s: ${trace.counts}`);
-    if (problems.length > 0) console.log(failureReport(seed, trace, service));
+    if (problems.length > 0) console.log(failureReport(seed, report, service));
     expect(problems).toEqual([]);
     expect(trace.countOf('kill service')).toBeGreaterThan(0);
   },

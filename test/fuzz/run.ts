@@ -29,8 +29,14 @@ export interface FuzzResult {
 const concurrency = 16;
 const batchSize = 250;
 const maxFailures = 10;
-/** Creates may queue on a busy host; the specification tells clients to wait several minutes. */
-const deadlineMs: Readonly<Record<string, number>> = { createSandbox: 180_000, runCommand: 80_000 };
+/** Creates and saves may queue on a busy host; the specification tells clients to wait several minutes. */
+const deadlineMs: Readonly<Record<string, number>> = {
+  createSandbox: 180_000,
+  runCommand: 80_000,
+  createSnapshot: 300_000,
+  forkSandbox: 300_000,
+  rollbackSandbox: 300_000,
+};
 const otherDeadlineMs = 30_000;
 
 /** Generates the requests of a seed, in batches. */
@@ -76,7 +82,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   return { statistics, failures };
 }
 
-/** The ids of sandboxes and executions that existed during the run. */
+/** The ids of sandboxes, executions and snapshots that existed during the run. */
 class KnownIds {
   /** Sandboxes that are never deleted. */
   readonly #permanent: readonly string[];
@@ -84,39 +90,54 @@ class KnownIds {
   readonly #temporary: string[] = [];
   readonly #deleted: string[] = ['sbx_unknown'];
   readonly #executions: string[] = ['exec_unknown'];
+  readonly #snapshots: string[] = ['snap_unknown'];
 
   constructor(permanent: readonly string[]) {
     this.#permanent = permanent;
   }
 
-  /** Replaces placeholders such as `@permanent3@`, `@temporary3@`, `@deleted3@` and `@execution3@` with ids. */
+  /** Replaces placeholders such as `@permanent3@`, `@temporary3@`, `@deleted3@`, `@execution3@` and `@snapshot3@` with ids. */
   resolve(request: FuzzRequest): FuzzRequest {
-    const target = request.target.replaceAll(
-      /@(permanent|temporary|deleted|execution)(\d+)@/g,
+    const { target, body } = request;
+    // Latin-1 keeps every byte of a body that is not text.
+    const resolved = body && Buffer.from(this.#fill(Buffer.from(body).toString('latin1')), 'latin1');
+    return { ...request, target: this.#fill(target), ...(resolved && { body: resolved }) };
+  }
+
+  #fill(text: string): string {
+    return text.replaceAll(
+      /@(permanent|temporary|deleted|execution|snapshot)(\d+)@/g,
       (_, kind: string, at: string) => {
         const ids = {
           permanent: this.#permanent,
           temporary: this.#temporary,
           deleted: this.#deleted,
           execution: this.#executions,
+          snapshot: this.#snapshots,
         }[kind];
         return ids?.[Number(at) % ids.length] ?? 'sbx_none';
       },
     );
-    return { ...request, target };
   }
 
   /** Records the ids in the response to a request. */
   record({ method, target }: FuzzRequest, { status, text }: HttpResponse): void {
     if (status >= 300) return;
-    const id = /"id":"([^"]+)"/.exec(text)?.[1];
-    if (method === 'POST' && target === '/sandboxes' && id) this.#temporary.push(id);
-    if (method === 'POST' && target.endsWith('/exec') && id) this.#executions.push(id);
-    const [, deleted] = /^\/sandboxes\/([^/?]+)$/.exec(target) ?? [];
+    const ids = [...text.matchAll(/"id":"([^"]+)"/g)].flatMap(([, id]) => id ?? []);
+    const [path = ''] = target.split('?');
+    if (method === 'POST') this.#listCreatedBy(path)?.push(...ids);
+    const [, kind, deleted] = /^\/(sandboxes|snapshots)\/([^/]+)$/.exec(path) ?? [];
     if (method !== 'DELETE' || deleted === undefined) return;
-    const at = this.#temporary.indexOf(deleted);
-    if (at >= 0) this.#temporary.splice(at, 1);
-    this.#deleted.push(deleted);
+    const existing = kind === 'snapshots' ? this.#snapshots : this.#temporary;
+    const at = existing.indexOf(deleted);
+    if (at >= 0) existing.splice(at, 1);
+    if (kind === 'sandboxes') this.#deleted.push(deleted);
+  }
+
+  #listCreatedBy(path: string): string[] | undefined {
+    if (path === '/sandboxes' || path.endsWith('/fork')) return this.#temporary;
+    if (path.endsWith('/exec')) return this.#executions;
+    return path.endsWith('/snapshots') ? this.#snapshots : undefined;
   }
 }
 

@@ -5,6 +5,7 @@ import { visitPreview } from '../support/conformance/http-client.ts';
 import { machinePids } from '../support/machine-processes.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { freePort, newServiceData, type ServiceData, unlimitedRates } from '../support/service-settings.ts';
+import { deleteSnapshot, takeSnapshot } from '../support/snapshots.ts';
 
 // One sandbox goes through everything, in order, because creating one takes longest in an emulated outer machine.
 let data: ServiceData;
@@ -63,6 +64,21 @@ it('a file goes in and comes out unchanged', async () => {
   const read = await call(service, 'GET', `/sandboxes/${sandbox.id}/files?path=/workspace/bytes`);
   const { content, encoding } = (await read.json()) as { content: string; encoding: BufferEncoding };
   expect(Buffer.from(content, encoding).equals(bytes)).toBe(true);
+});
+
+it('a snapshot has the processes of the instant, in a copy with an identity of its own and the right clock', async () => {
+  await exec(service, sandbox.id, 'echo kept > mark; (sleep 86399 >/dev/null 2>&1 &)');
+  const taken = await takeSnapshot(service, sandbox.id);
+  const copy = await createSandbox(service, { snapshot_id: taken.id });
+  expect(await output(service, copy.id, 'cat mark; pgrep -xc sleep; hostname')).toBe(
+    `kept\n1\n${copy.id.replaceAll('_', '-')}`,
+  );
+  const guestMs = Number(await output(service, copy.id, 'date +%s%3N'));
+  // An emulated outer machine answers within seconds.
+  expect(Math.abs(guestMs - Date.now())).toBeLessThan(60_000);
+  expect(await output(service, sandbox.id, 'pkill -xc sleep')).toBe('1');
+  await deleteSandbox(service, copy.id);
+  await deleteSnapshot(service, taken.id);
 });
 
 it('a command is ended at its timeout', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it, type TestContext } from 'vitest';
 import { call, createSandbox, type SandboxBody } from '../support/api-requests.ts';
 import { heldResources } from '../support/chaos/held-resources.ts';
 import { RestartableService } from '../support/restartable-service.ts';
@@ -20,7 +20,11 @@ function expiryOf({ expires_at }: SandboxBody): number {
 }
 
 /** Waits until a sandbox has been destroyed because it expired. Returns how late that was, in milliseconds. */
-async function untilExpired(service: RestartableService, { id }: SandboxBody): Promise<number> {
+async function untilExpired(
+  { expect }: TestContext,
+  service: RestartableService,
+  { id }: SandboxBody,
+): Promise<number> {
   const read = async () => (await (await call(service, 'GET', `/sandboxes/${id}`)).json()) as SandboxBody;
   await expect
     .poll(async () => (await read()).status, { interval: 50, timeout: 2 * sweepMs + teardownMs })
@@ -31,26 +35,28 @@ async function untilExpired(service: RestartableService, { id }: SandboxBody): P
   return Date.parse(sandbox.deleted_at ?? '') - expiryOf(sandbox);
 }
 
-// Both wait for the shortest possible lifetime, so they run together.
+// Both wait for the shortest possible lifetime, so they run together, each with the `expect` of its own test.
 describe.concurrent('an expired sandbox is destroyed', () => {
-  it('at most a minute after its expiry', async () => {
+  it('at most a minute after its expiry', async (test) => {
+    const { expect } = test;
     const sandbox = await createSandbox(running, { timeout_minutes: 1 });
     // The service sweeps at its start, so its second sweep comes soon after the expiry.
     await running.kill();
     await running.start();
-    const lateMs = await untilExpired(running, sandbox);
+    const lateMs = await untilExpired(test, running, sandbox);
     console.log(`a running service destroyed it ${lateMs} ms after its expiry`);
     expect(lateMs).toBeGreaterThanOrEqual(0);
     expect(lateMs).toBeLessThan(sweepMs + teardownMs);
   });
 
-  it('right after the next start, if the service was down when it expired', async () => {
+  it('right after the next start, if the service was down when it expired', async (test) => {
+    const { expect } = test;
     const sandbox = await createSandbox(stopped, { timeout_minutes: 1 });
     await stopped.kill();
     await pause(expiryOf(sandbox) - Date.now() + 100);
     await stopped.start();
     const startedAtMs = Date.now();
-    await untilExpired(stopped, sandbox);
+    await untilExpired(test, stopped, sandbox);
     console.log(`a restarted service destroyed it ${Date.now() - startedAtMs} ms after its start`);
     expect(Date.now() - startedAtMs).toBeLessThan(teardownMs);
     const usage = (await (await call(stopped, 'GET', '/usage')).json()) as { runtime_minutes: number };

@@ -38,7 +38,7 @@ function run(worker: RpcChild, name: string, command: string) {
   return worker.ask<{ exitCode: number; stdout: string }>('run', { name, command });
 }
 
-it('the driver launches, runs, limits, adopts, reclaims and destroys machines with the capabilities of the list and no other', async () => {
+it('the driver launches, runs, limits, saves, copies, adopts, reclaims and destroys machines with the capabilities of the list and no other', async () => {
   const before = await hostState();
   const dataDir = await newFolder();
   const first = await openDriver(dataDir);
@@ -53,6 +53,9 @@ it('the driver launches, runs, limits, adopts, reclaims and destroys machines wi
   expect((await run(first, 'one', 'true')).exitCode).toBe(0);
   await first.ask('setEgress', { name: 'one', egress: { allow: ['198.51.100.0/24', 'a.test'] } });
   expect((await run(first, 'one', 'id -un')).stdout).toBe('sandbox');
+  await first.ask('save', { name: 'one', snapshot: 'snap_one' });
+  await first.ask('launch', { name: 'copy', snapshotId: 'snap_one' });
+  expect((await run(first, 'copy', 'id -un')).stdout).toBe('sandbox');
   await first.ask('close');
   await first.end();
   expect(await leftSince(before)).toEqual([]);

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectUnix } from '#server/machines/host/unix-sockets.ts';
 import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
-import { preparedHost } from '../support/prepared-host.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 let host: TestDriver;
@@ -18,6 +17,14 @@ afterAll(async () => {
   await Promise.all([one.destroy(), other.destroy()]);
   await host.remove();
 });
+
+/** The folder with the template of small machines, in the data folder. */
+async function baseFolder(): Promise<string> {
+  const folder = join(dirname(host.machinesDir), 'bases');
+  const names = (await readdir(folder)).filter((name) => name.startsWith('small-'));
+  expect(names).toHaveLength(1);
+  return join(folder, names[0] ?? '');
+}
 
 /** The fields of /proc/<pid>/status. */
 async function statusOf(pid: number): Promise<Record<string, string>> {
@@ -41,9 +48,9 @@ it('QEMU runs under its own uid, with seccomp, no_new_privs and no capabilities'
 });
 
 it("reserves no memory at its start, so that a machine may be larger than the host's free memory", async () => {
-  const { small } = preparedHost().templates;
+  const ramPath = join(await baseFolder(), 'ram.0');
   const maps = (await readFile(`/proc/${one.pid}/smaps`, 'utf8')).split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
-  const ram = maps.find((map) => map.includes(small.ramPath));
+  const ram = maps.find((map) => map.includes(ramPath));
   expect(ram).toBeDefined();
   // "nr": the kernel does not count the mapping against the memory that it has.
   expect(/^VmFlags:(.*)$/m.exec(ram ?? '')?.[1]?.split(' ')).toContain('nr');
@@ -61,9 +68,10 @@ it('QEMU, even when told to by its monitor, can neither write to the template no
       'read-only': readOnly,
       locking: 'off',
     });
-  const { small } = preparedHost().templates;
-  await expect(open(small.diskPath, false)).rejects.toThrow(/Read-only file system|Permission denied/);
-  await expect(open(small.ramPath, false)).rejects.toThrow(/Read-only file system|Permission denied/);
+  const base = await baseFolder();
+  for (const name of ['disk.0', 'disk.1', 'ram.0', 'state']) {
+    await expect(open(join(base, name), false)).rejects.toThrow(/Read-only file system|Permission denied/);
+  }
   await expect(open(join(host.machinesDir, 'other/disk.qcow2'), true)).rejects.toThrow('No such file');
   await expect(open('/etc/passwd', true)).rejects.toThrow('No such file');
   await open(join(host.machinesDir, 'one/disk.qcow2'), true);

@@ -33,9 +33,9 @@ serveRpc({
     driver = await QemuDriver.open({ ...host, ...options, log });
     await driver.adopt();
   },
-  launch: async ({ name, egress }: { name: string; egress?: EgressPolicy }) => {
+  launch: async ({ name, egress, snapshotId }: { name: string; egress?: EgressPolicy; snapshotId?: string }) => {
     if (!driver) throw new Error('not open');
-    const machine = await driver.launch({ id: name, size: 'small', ...(egress ? { egress } : {}) });
+    const machine = await driver.launch({ id: name, size: 'small', snapshotId, ...(egress ? { egress } : {}) });
     const identity = { hostname: name, machineId: '0'.repeat(32), expiresAtMs: 0 };
     machines.set(name, { machine, agent: await connector.attach(machine, 60_000, identity) });
     return { pid: machine.pid };
@@ -45,6 +45,10 @@ serveRpc({
     const request = { id: `exec_${executions}`, command, cwd: '/workspace', env: {}, timeoutMs: 60_000 };
     const { exitCode, stdout } = await machineOf(name).agent.execute({ ...request, captureBytes: 65_536 });
     return { exitCode, stdout: stdout.toString().trim() };
+  },
+  /** Saves a machine, and answers when that is done. */
+  save: async ({ name, snapshot }: { name: string; snapshot: string }) => {
+    await machineOf(name).machine.save(snapshot);
   },
   setEgress: ({ name, egress }: { name: string; egress: EgressPolicy }) => machineOf(name).machine.setEgress(egress),
   close: async () => {

@@ -1,7 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { signalProcess } from './machine-processes.ts';
+
+const goneMs = 60_000;
 
 /** The children of a process; none if it is gone. */
 export function childrenOf(pid: number): number[] {
@@ -21,6 +24,15 @@ export function commandOf(pid: number): string {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   } catch {
     return '';
+  }
+}
+
+/** Whether a process, or a thread of it, still runs. Until its last thread has ended, a killed process keeps its files and their locks. */
+function isRunning(pid: number): boolean {
+  try {
+    return commandOf(pid) !== '' || readdirSync(`/proc/${pid}/task`).length > 1;
+  } catch {
+    return false;
   }
 }
 
@@ -45,7 +57,14 @@ export async function crash(supervisor: ChildProcess): Promise<void> {
   const exited = once(supervisor, 'exit');
   // A supervisor that runs would start again what is killed.
   signalProcess(pid, 'SIGSTOP');
-  for (const child of childrenOf(pid)) signalProcess(child, 'SIGKILL');
+  const children = childrenOf(pid);
+  // The children of the host process are machines, which go on.
+  const { service } = supervisedBy(pid);
+  const killed = [...children, ...(service === undefined ? [] : [service])];
+  for (const child of children) signalProcess(child, 'SIGKILL');
   signalProcess(pid, 'SIGKILL');
   await exited;
+  // A thread that is writing to the disk ends only when that is done.
+  const goneByMs = performance.now() + goneMs;
+  while (killed.some(isRunning) && performance.now() < goneByMs) await pause(20);
 }

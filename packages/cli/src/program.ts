@@ -7,8 +7,9 @@ import { addSandboxes } from './admin/sandboxes.ts';
 import { type CliIo, Failure } from './cli-io.ts';
 import { addInstallService } from './install-service.ts';
 import { printable } from './output.ts';
+import { addTemplates } from './templates/template-command.ts';
 
-/** Runs one command line and returns its exit code: 0 success, 1 failure, 2 invalid command line. */
+/** Runs one command line and returns its exit code: 0 success, otherwise that of the Failure; 2 for an invalid command line. */
 export async function run(args: readonly string[], io: CliIo): Promise<number> {
   try {
     await buildProgram(io).parseAsync(args, { from: 'user' });
@@ -35,6 +36,7 @@ function buildProgram(io: CliIo): Command {
       outputError: (text, write) => write(`${printable(text.trim().replaceAll('\n', ' '))}\n`),
     });
   addAdmin(program, io);
+  addTemplates(program, io);
   addInstallService(program);
   return program;
 }

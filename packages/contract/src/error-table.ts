@@ -46,7 +46,8 @@ export const errorTable = {
   },
   insufficient_credits: {
     statuses: [402],
-    cause: 'Create: the balance is below the minimum to start a sandbox. Exec: the balance has reached zero.',
+    cause:
+      'Create: the balance is below the minimum to start a sandbox. Exec and snapshots: the balance has reached zero.',
     retry: 'after_freeing',
     hint: 'Add credit, then retry.',
     examples: ['The balance is too low to start a sandbox. At least 0.004167 USD is required.'],
@@ -78,9 +79,9 @@ export const errorTable = {
   },
   quota_exceeded: {
     statuses: [429],
-    cause: 'The account has reached its limit of concurrent sandboxes.',
+    cause: 'The account has reached its limit of concurrent sandboxes, of snapshots, or of disk space for snapshots.',
     retry: 'after_freeing',
-    hint: 'Delete a sandbox, then retry.',
+    hint: 'Delete a sandbox or a snapshot, then retry.',
     examples: ['This account is limited to 20 sandboxes at the same time. Delete one first.'],
   },
   execution_failed: {
@@ -92,14 +93,14 @@ export const errorTable = {
   },
   provisioning_failed: {
     statuses: [503],
-    cause: 'The sandbox could not be provisioned: the machine did not start. Try again.',
+    cause: 'The sandbox could not be provisioned, or the snapshot could not be taken. The message says why.',
     retry: 'with_backoff',
     hint: 'Retry after a pause, ideally with a fresh Idempotency-Key.',
     examples: ['The sandbox could not be provisioned: the machine did not start. Try again.'],
   },
   capacity_unavailable: {
     statuses: [503],
-    cause: 'The service is at machine capacity.',
+    cause: 'The service is at machine capacity, or the host has too little free disk for a snapshot.',
     retry: 'with_backoff',
     hint: 'Retry with exponential backoff.',
     examples: ['The service is at machine capacity. Try again later.'],

@@ -5,6 +5,7 @@ import { z } from 'zod';
 
 /** Opaque ids; the prefixes are for human readers. */
 export const sandboxId = z.string().meta({ description: 'Opaque.', examples: ['sbx_4w5pz2hq7m3kx6tn2ab7cdfe'] });
+export const snapshotId = z.string().meta({ description: 'Opaque.', examples: ['snap_m4t7xk2q5w3vb6ynz7pahcdr'] });
 export const executionId = z.string().meta({ description: 'Opaque.', examples: ['exec_q2m7rk4t5x3vb6ynz7pahcdw'] });
 export const accountId = z.string().meta({ description: 'Opaque.', examples: ['acct_h6k3vz5p2wq7mx4tnb3ycdrf'] });
 
@@ -72,6 +73,17 @@ export function booleanParameter(name: string) {
     .enum(['true', 'false'], { error: `${name} must be true or false` })
     .transform((value) => value === 'true')
     .meta({ published: { type: 'boolean' } });
+}
+
+/** The cursor of a list whose items are ordered by their creation time; parsed into unix milliseconds. */
+export function cursorParameter() {
+  const error = 'starting_after must be a date-time';
+  return z.iso
+    .datetime({ offset: true, error })
+    .transform((text) => Date.parse(text))
+    .pipe(z.number({ error }))
+    .optional()
+    .describe('The `next_cursor` of the previous page.');
 }
 
 /** An optional field of a body. Missing and null both mean the default. */

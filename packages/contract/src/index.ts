@@ -30,11 +30,13 @@ export type {
   ResponseObject,
 } from './openapi/types.ts';
 export { defineOperations, type Operations } from './operations/all-operations.ts';
+export type { ForkSandboxBody, RollbackSandboxBody } from './operations/copies.ts';
 export type { ListExecutionsQuery, RunCommandBody } from './operations/executions.ts';
 export type { DeleteFileQuery, ReadFileQuery, WriteFileBody } from './operations/files.ts';
 export { resolveFilePath } from './operations/files.ts';
 export { commonErrors, type Operation } from './operations/operation.ts';
 export type { CreateSandboxBody, ExtendSandboxBody, ListSandboxesQuery } from './operations/sandboxes.ts';
+export type { CreateSnapshotBody, ListSnapshotsQuery } from './operations/snapshots.ts';
 export { type Account, accountSchema, type Usage, usageSchema } from './resources/account.ts';
 export {
   type Execution,
@@ -57,6 +59,7 @@ export {
   type WrittenFile,
   writtenFileSchema,
 } from './resources/file.ts';
+export { type ForkList, type ForkResult, forkListSchema, forkResultSchema, maxForkCount } from './resources/fork.ts';
 export {
   type ClosedPort,
   closedPortSchema,
@@ -79,3 +82,13 @@ export {
   sizeNames,
   sizes,
 } from './resources/sandbox.ts';
+export {
+  type DeletedSnapshot,
+  deletedSnapshotSchema,
+  type Snapshot,
+  type SnapshotList,
+  type SnapshotStatus,
+  snapshotListSchema,
+  snapshotSchema,
+  snapshotStatuses,
+} from './resources/snapshot.ts';

@@ -18,6 +18,10 @@ export interface Limits {
   readonly captureBytes: number;
   /** Output of finished commands that is kept for one account, in MiB. Beyond it, the oldest output is dropped. */
   readonly storedOutputMb: number;
+  /** Snapshots of one account, those in progress included. */
+  readonly snapshots: number;
+  /** What the snapshots of one account may take on disk, in MiB, before another one is refused. */
+  readonly snapshotStorageMb: number;
   /** Size of a file that is read or written. */
   readonly fileBytes: number;
   readonly bodyBytes: number;
@@ -41,6 +45,8 @@ export const defaultLimits: Limits = Object.freeze({
   maxCommandTimeoutMs: 600_000,
   captureBytes: 1_048_576,
   storedOutputMb: 1_024,
+  snapshots: 20,
+  snapshotStorageMb: 102_400,
   fileBytes: 8_388_608,
   bodyBytes: 1_048_576,
   fileBodyBytes: 11_219_763,
@@ -48,12 +54,13 @@ export const defaultLimits: Limits = Object.freeze({
   maxPageSize: 100,
 });
 
-/** The limits that have a `MAYFLY_LIMIT_…` setting: those in the specification's table, and the quota of stored output. */
+/** The limits that have a `MAYFLY_LIMIT_…` setting: those in the specification's table, and the quotas of stored output and snapshots. */
 export const operatorLimitKeys = Object.keys(defaultLimits) as readonly (keyof Limits)[];
 
 /** Bounds of single fields, which are part of the interface and cannot be configured. */
 export const fixedLimits = Object.freeze({
   nameCharacters: 100,
+  aliasCharacters: 100,
   idempotencyKeyCharacters: 255,
   minCommandTimeoutMs: 1_000,
   maxUsageDays: 365,
@@ -67,6 +74,8 @@ export const accountLimitNames = [
   'maxTimeoutMinutes',
   'apiKeys',
   'storedOutputMb',
+  'snapshots',
+  'snapshotStorageMb',
 ] as const;
 
 export type AccountLimits = Pick<Limits, (typeof accountLimitNames)[number]>;

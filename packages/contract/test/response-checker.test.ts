@@ -19,6 +19,7 @@ const sandbox = {
   status_reason: null,
   size: 'small',
   resources: { vcpu: 2, memory_gb: 4, disk_gb: 40 },
+  snapshot_id: null,
   timeout_minutes: 15,
   created_at: '2026-01-02T03:04:05.123Z',
   ready_at: '2026-01-02T03:04:05.678Z',

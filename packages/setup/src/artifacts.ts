@@ -10,6 +10,7 @@ import {
   jailProgram,
   netProgram,
   programEntry,
+  ramProgram,
 } from './steps/go.ts';
 import { ensureInitramfs, initramfsEntry } from './steps/initramfs.ts';
 import { ensureKernel, kernelEntry } from './steps/kernel.ts';
@@ -36,6 +37,7 @@ export interface BuildPlan {
   readonly agent: CacheEntry;
   readonly jail: CacheEntry;
   readonly net: CacheEntry;
+  readonly ram: CacheEntry;
   readonly initramfs: CacheEntry;
   readonly disks: CacheEntry;
 }
@@ -53,14 +55,15 @@ export async function planBuild(
   { go: goChoice, guestUpdate = '' }: PlanOptions = {},
 ): Promise<BuildPlan> {
   const go = goChoice ?? (await chooseGo(arch));
-  const [agent, jail, net, disks] = await Promise.all([
+  const [agent, jail, net, ram, disks] = await Promise.all([
     programEntry(agentProgram, arch, go),
     programEntry(jailProgram, arch, go),
     programEntry(netProgram, arch, go),
+    programEntry(ramProgram, arch, go),
     disksEntry(arch, guestUpdate),
   ]);
   const kernel = kernelEntry(arch, guestUpdate);
-  return { go, kernel, agent, jail, net, initramfs: initramfsEntry(agent, kernel), disks };
+  return { go, kernel, agent, jail, net, ram, initramfs: initramfsEntry(agent, kernel), disks };
 }
 
 /** Whether the large artifacts, kernel and disks, are already cached. */
@@ -90,5 +93,6 @@ export async function ensureHostTools(context: StepContext, plan: BuildPlan): Pr
   return {
     jailPath: await ensureProgram(context, jailProgram, plan.jail, plan.go),
     netPath: await ensureProgram(context, netProgram, plan.net, plan.go),
+    ramPath: await ensureProgram(context, ramProgram, plan.ram, plan.go),
   };
 }

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { detectEngine, type HostTools, type QemuEngine } from '@mayfly/server/machines';
+import type { HostTools, QemuEngine } from '@mayfly/server/machines';
 import { type Announcer, formatElapsed, SetupError } from './announce.ts';
 import {
   type BuildPlan,
@@ -21,6 +21,7 @@ import { findProblems, formatProblems } from './host/problems.ts';
 import { type HostFacts, missingFor, type Purpose } from './host/requirements.ts';
 import { ensureServiceUser } from './host/service-user.ts';
 import { chooseDebianSources } from './steps/debian-tree.ts';
+import { chooseEngine } from './steps/engine.ts';
 import type { StepContext } from './steps/step.ts';
 import { ensureTemplates, type Templates } from './templates/ensure-templates.ts';
 
@@ -58,7 +59,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const guestUpdate = options.guestUpdate ?? (await readGuestUpdate(environment.cacheDir));
   const plan = await planBuild(process.arch, { guestUpdate });
   const parts = await prepareParts(options, plan);
-  const engine = await detectEngine(parts.artifacts.qemuPreloadPath);
+  const engine = await chooseEngine(parts.artifacts, parts.context);
   announcer.line(describeAcceleration(engine));
   const templates = await ensureTemplates(engine, parts.artifacts, parts.context);
   await pruneOldEntries(environment.cacheDir, announcer);
@@ -98,7 +99,8 @@ export function describeAcceleration({
 
 /** Marks the cache entries of a running service as used from time to time, so that the set-up of another checkout does not prune them. */
 export function keepEntries({ artifacts, tools, templates }: Prepared): Disposable {
-  const files = [artifacts.kernelPath, artifacts.initrdPath, artifacts.diskPaths.small, tools.jailPath, tools.netPath];
+  const { kernelPath, initrdPath, diskPaths } = artifacts;
+  const files = [kernelPath, initrdPath, diskPaths.small, tools.jailPath, tools.netPath, tools.ramPath];
   const folders = [...files.map((path) => dirname(path)), ...Object.values(templates).map(({ folder }) => folder)];
   const timer = setInterval(() => void Promise.all(folders.map(markUsed)), markUsedEveryMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };

@@ -5,15 +5,29 @@ import { garbage, hostileHeaders, hostilePathSegment, hostileQuery, urlEncode } 
 import { mutateObject, mutateText } from './mutate.ts';
 import { validObject, validValue } from './valid.ts';
 
-/** How often an operation is generated; 10 unless it is listed. Creating and deleting machines is expensive. */
-const weights: Readonly<Record<string, number>> = { createSandbox: 5, deleteSandbox: 5 };
+/** How often an operation is generated; 10 unless it is listed. Creating, saving and deleting machines is expensive. */
+const weights: Readonly<Record<string, number>> = {
+  createSandbox: 5,
+  deleteSandbox: 5,
+  createSnapshot: 1,
+  deleteSnapshot: 3,
+  forkSandbox: 1,
+  rollbackSandbox: 1,
+};
 /** How many of ten requests of an operation are valid; 4 unless it is listed. */
-const validTenths: Readonly<Record<string, number>> = { createSandbox: 1, runCommand: 3 };
+const validTenths: Readonly<Record<string, number>> = {
+  createSandbox: 1,
+  runCommand: 3,
+  createSnapshot: 2,
+  forkSandbox: 2,
+  rollbackSandbox: 3,
+};
 
 /** A placeholder for an id of an existing or deleted resource. */
 function idFor({ operationId }: OperationObject, path: string): fc.Arbitrary<string> {
   const at = (kind: string) => fc.nat({ max: 999 }).map((number) => `@${kind}${number}@`);
   if (operationId === 'deleteSandbox') return fc.oneof(at('temporary'), at('deleted'));
+  if (path.startsWith('/snapshots')) return at('snapshot');
   const existing = at(path.startsWith('/executions') ? 'execution' : 'permanent');
   return fc.oneof(
     { weight: 8, arbitrary: existing },

@@ -53,6 +53,11 @@ const fieldValues: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   path,
   content: fc.string({ unit: 'grapheme', maxLength: 200 }).map((text) => text.toWellFormed()),
   encoding: fc.constant('utf8'),
+  count: fc.constantFrom(1, 2, 3),
+  // Few aliases, so that some creates find a template.
+  alias: fc.constantFrom('fuzz-a', 'fuzz-b', 'fuzz-c'),
+  template: fc.constantFrom('fuzz-a', 'fuzz-b', 'fuzz-c'),
+  snapshot_id: fc.nat({ max: 999 }).map((number) => `@snapshot${number}@`),
 };
 
 const dateTime = fc

@@ -57,9 +57,10 @@ export function chaosSeconds(defaultSeconds: number): number {
   return Number(process.env.MAYFLY_CHAOS_SECONDS ?? defaultSeconds);
 }
 
-/** What to print when a run finds problems: the seed, the trace and the service's log. */
-export function failureReport(seed: number, trace: Trace, service: RestartableService): string {
-  return [`MAYFLY_CHAOS_SEED=${seed}`, trace.counts, trace.tail(150), 'log of the service:', service.log].join('\n');
+/** What to print when a run finds problems: the seed, the problems, the trace and the service's log. */
+export function failureReport(seed: number, { problems, trace }: ChaosReport, service: RestartableService): string {
+  const log = ['log of the service:', service.log];
+  return [`MAYFLY_CHAOS_SEED=${seed}`, ...problems, trace.counts, trace.tail(150), ...log].join('\n');
 }
 
 /**

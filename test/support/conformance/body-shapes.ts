@@ -141,6 +141,40 @@ export const directory = record({
   entries: listOf(record({ name: text, type: only('file', 'dir', 'symlink'), size_bytes: orNull(integer) })),
 });
 
+// Beyond the specification, from the design.
+
+export const snapshot = record({
+  object: only('snapshot'),
+  id: text,
+  name: orNull(text),
+  alias: orNull(text),
+  sandbox_id: text,
+  size: only('small', 'medium', 'large'),
+  status: only('creating', 'ready', 'failed'),
+  bytes: integer,
+  created_at: dateTime,
+});
+export const snapshotList = record({
+  object: only('list'),
+  data: listOf(snapshot),
+  has_more: flag,
+  next_cursor: orNull(text),
+});
+export const deletedSnapshot = exactly({ object: only('snapshot'), id: text, deleted: only(true) });
+
+const errorFields = record({ type: text, message: text });
+
+/** A sandbox or an error for each copy. */
+export const forkList = record({
+  object: only('list'),
+  data: listOf(
+    either(
+      record({ object: only('fork_result'), sandbox, error: only(null) }),
+      record({ object: only('fork_result'), sandbox: only(null), error: errorFields }),
+    ),
+  ),
+});
+
 export const usage = record({
   object: only('usage'),
   period_days: integer,
@@ -160,4 +194,4 @@ export const account = record({
   pricing_usd_per_hour: record({ small: number, medium: number, large: number }),
 });
 
-export const errorBody = record({ error: record({ type: text, message: text }), request_id: text });
+export const errorBody = record({ error: errorFields, request_id: text });

@@ -108,7 +108,8 @@ const commonErrors = [
 const needsRunning = ['not_found', 'sandbox_not_running'];
 // The specification defines "connection dropped" for commands only; no other error fits a file operation that lost its connection.
 const needsFiles = [...needsRunning, 'execution_failed'];
-const { sandbox, execution } = shapes;
+const needsMachine = ['insufficient_credits', 'quota_exceeded', 'provisioning_failed', 'capacity_unavailable'];
+const { sandbox, execution, snapshot } = shapes;
 
 /** Every operation of the specification and the design, by method and path. */
 const operations: Readonly<Record<string, DocumentedResponses>> = {
@@ -116,10 +117,9 @@ const operations: Readonly<Record<string, DocumentedResponses>> = {
     shapes: { 200: sandbox, 201: (body) => sandbox(body) ?? shapes.runningSandbox(body) },
     errors: [
       'invalid_request',
-      'insufficient_credits',
-      'quota_exceeded',
-      'provisioning_failed',
-      'capacity_unavailable',
+      // Of `snapshot_id` and `template`.
+      'not_found',
+      ...needsMachine,
     ],
   },
   'GET /sandboxes': { shapes: { 200: shapes.sandboxList }, errors: ['invalid_request'] },
@@ -152,6 +152,21 @@ const operations: Readonly<Record<string, DocumentedResponses>> = {
     errors: [...needsFiles, 'invalid_request', 'write_failed'],
   },
   'POST /sandboxes/{}/extend': { shapes: { 200: sandbox }, errors: [...needsRunning, 'invalid_request'] },
+  'POST /sandboxes/{}/snapshots': {
+    shapes: { 200: snapshot, 201: snapshot },
+    errors: [...needsRunning, 'invalid_request', ...needsMachine],
+  },
+  'GET /snapshots': { shapes: { 200: shapes.snapshotList }, errors: ['invalid_request'] },
+  'GET /snapshots/{}': { shapes: { 200: snapshot }, errors: ['not_found'] },
+  'DELETE /snapshots/{}': { shapes: { 200: shapes.deletedSnapshot }, errors: ['not_found'] },
+  'POST /sandboxes/{}/fork': {
+    shapes: { 201: shapes.forkList },
+    errors: [...needsRunning, 'invalid_request', ...needsMachine],
+  },
+  'POST /sandboxes/{}/rollback': {
+    shapes: { 200: sandbox },
+    errors: [...needsRunning, 'invalid_request', 'provisioning_failed', 'capacity_unavailable'],
+  },
   'GET /executions/{}': { shapes: { 200: execution }, errors: ['not_found'] },
   'GET /usage': { shapes: { 200: shapes.usage }, errors: ['invalid_request'] },
   'GET /account': { shapes: { 200: shapes.account }, errors: [] },
@@ -163,8 +178,7 @@ const unknownPath: DocumentedResponses = { shapes: {}, errors: ['not_found'] };
 /** The key of an operation in `operations`, with `{}` for path parameters. */
 function operationKey(method: string, path: string): string {
   const parts = (path.split(/[?#]/)[0] ?? '').split('/').slice(1);
-  const named = parts.map((part, at) =>
-    at % 2 === 1 && (parts[0] === 'sandboxes' || parts[0] === 'executions') ? '{}' : part,
-  );
+  const hasIds = ['sandboxes', 'executions', 'snapshots'].includes(parts[0] ?? '');
+  const named = parts.map((part, at) => (at % 2 === 1 && hasIds ? '{}' : part));
   return `${method} /${named.join('/')}`;
 }

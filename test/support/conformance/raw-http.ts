@@ -82,7 +82,21 @@ function parseResponse(bytes: Buffer): HttpResponse | undefined {
     headers[header.slice(0, colon).toLowerCase()] = header.slice(colon + 1).trim();
   }
   const length = headers['content-length'];
-  const body = bytes.subarray(end + 4, length === undefined ? undefined : end + 4 + Number(length));
+  const rest = bytes.subarray(end + 4, length === undefined ? undefined : end + 4 + Number(length));
+  const body = headers['transfer-encoding'] === 'chunked' ? joinChunks(rest) : rest;
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(line)?.[1]);
   return { status, headers, text: body.toString('utf8') };
+}
+
+/** The content of a chunked body, as far as it is complete. */
+function joinChunks(bytes: Buffer): Buffer {
+  const chunks: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    const size = lineEnd < 0 ? 0 : Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+    if (!(size > 0)) return Buffer.concat(chunks);
+    const start = lineEnd + 2;
+    chunks.push(bytes.subarray(start, start + size));
+    at = start + size + 2;
+  }
 }

@@ -71,10 +71,11 @@ func TestKillEndsTheWholeGroup(t *testing.T) {
 		t.Fatalf("status %v", ws)
 	}
 	g.Release()
-	if _, err := tree.Make("one"); err == nil {
-		t.Log("removed at once")
-		syscall.Rmdir(g.dir)
+	again, err := tree.Make("one")
+	if err != nil {
+		t.Fatal(err)
 	}
+	again.Release()
 }
 
 func TestASignalReachesTheGroup(t *testing.T) {
@@ -124,4 +125,18 @@ func TestOOMKilled(t *testing.T) {
 			t.Errorf("%q", content)
 		}
 	}
+}
+
+func TestANameWhoseGroupStillHasProcessesCanBeUsedAgain(t *testing.T) {
+	tree := realTree(t)
+	first, err := tree.Make("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := tree.Make("one")
+	if err != nil || first.dir == second.dir {
+		t.Fatalf("%v", err)
+	}
+	first.Release()
+	second.Release()
 }

@@ -4,6 +4,7 @@ package cgroup
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -31,14 +32,22 @@ func Open(root string) *Tree {
 	return t
 }
 
-// Make creates a group.
+// maxCopies is how many groups of one name there can be.
+const maxCopies = 16
+
+// Make creates a group. Where a group of that name still has processes, of a command that nobody knows any more, the new one gets a suffix.
 func (t *Tree) Make(name string) (*Group, error) {
 	g := &Group{tree: t, fd: -1}
 	if t.root == "" {
 		return g, nil
 	}
 	g.dir = filepath.Join(t.root, name)
-	if err := syscall.Mkdir(g.dir, 0o755); err != nil {
+	err := syscall.Mkdir(g.dir, 0o755)
+	for copy := 2; err == syscall.EEXIST && copy <= maxCopies; copy++ {
+		g.dir = filepath.Join(t.root, name+"."+strconv.Itoa(copy))
+		err = syscall.Mkdir(g.dir, 0o755)
+	}
+	if err != nil {
 		return nil, &os.PathError{Op: "mkdir", Path: g.dir, Err: err}
 	}
 	fd, err := syscall.Open(g.dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)

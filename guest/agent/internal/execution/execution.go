@@ -25,6 +25,7 @@ type Execution struct {
 	followers map[*follower]struct{}
 	exited    bool // the shell has exited
 	timedOut  bool
+	abandoned bool // the execution belongs to another machine
 	result    *Result
 }
 
@@ -52,9 +53,9 @@ func (e *Execution) add(stream int, p []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o := &e.outputs[stream]
-	o.add(p, e.follow && len(e.followers) > 0)
+	o.add(p, e.follow && len(e.followers) > 0 && !e.abandoned)
 	e.changed.Broadcast()
-	for len(o.window) >= windowLen && len(e.followers) > 0 && !e.exited {
+	for len(o.window) >= windowLen && len(e.followers) > 0 && !e.exited && !e.abandoned {
 		e.changed.Wait()
 	}
 }
@@ -108,6 +109,26 @@ func exitCode(ws syscall.WaitStatus) int {
 		return 128 + int(ws.Signal())
 	}
 	return ws.ExitStatus()
+}
+
+// free drops the captured output. The caller holds the lock.
+func (e *Execution) free() {
+	for i := range e.outputs {
+		e.outputs[i].free()
+	}
+}
+
+// abandon drops the output for good and ends all streams. The command goes on.
+func (e *Execution) abandon() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.abandoned = true
+	e.free()
+	for i := range e.outputs {
+		e.outputs[i].limit = 0
+	}
+	e.closeStdin()
+	e.changed.Broadcast()
 }
 
 // running reports whether the command has no result yet.

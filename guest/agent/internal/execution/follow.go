@@ -39,7 +39,7 @@ func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
 	buf := frames.Get().(*[frame.HeaderLen + 32<<10]byte)
 	defer frames.Put(buf)
 	for flushed := false; ; {
-		kind, n, result := e.next(ctx, f, buf[frame.HeaderLen:], flushed)
+		kind, n, result, over := e.next(ctx, f, buf[frame.HeaderLen:], flushed)
 		switch {
 		case n > 0:
 			frame.PutHeader(buf[:], kind, n)
@@ -50,7 +50,7 @@ func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
 		case result != nil:
 			frame.WriteJSON(w, frameResult, result)
 			return
-		case ctx.Err() != nil:
+		case over:
 			return
 		default:
 			if flush() != nil {
@@ -61,22 +61,25 @@ func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
 	}
 }
 
-// next copies the next bytes for f into p. It returns the result once there are no more bytes, and neither if the host has
-// disconnected or if there is nothing to send and wait is false.
-func (e *Execution) next(ctx context.Context, f *follower, p []byte, wait bool) (kind byte, n int, result *Result) {
+// next copies the next bytes for f into p. It returns the result once there are no more bytes, and neither if there is nothing to send and
+// wait is false. The stream is over if the host has disconnected or the execution belongs to another machine.
+func (e *Execution) next(ctx context.Context, f *follower, p []byte, wait bool) (kind byte, n int, result *Result, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for {
+		if e.abandoned {
+			return 0, 0, nil, true
+		}
 		for range e.outputs {
 			i := f.next
 			f.next = 1 - f.next
 			if n, f.at[i] = e.outputs[i].read(f.at[i], p); n > 0 {
 				e.trim(i)
-				return byte(frameStdout + i), n, nil
+				return byte(frameStdout + i), n, nil, false
 			}
 		}
 		if e.result != nil || ctx.Err() != nil || !wait {
-			return 0, 0, e.result
+			return 0, 0, e.result, ctx.Err() != nil
 		}
 		e.changed.Wait()
 	}

@@ -21,16 +21,24 @@ type Table struct {
 	known    map[string]*Execution // nil while being started
 	running  int
 	finished []string // oldest first
+	machine  int      // counts the machines that the table has belonged to
 }
 
 // Start runs a command. Its id must not be in use.
 func (t *Table) Start(r *Request) (*Execution, error) {
-	if err := t.reserve(r.ID); err != nil {
+	machine, err := t.reserve(r.ID)
+	if err != nil {
 		return nil, err
 	}
-	e, err := start(r, t.Tree, t.Budget, func() { t.noteFinished(r.ID) })
+	e, err := start(r, t.Tree, t.Budget, func() { t.noteFinished(r.ID, machine) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if machine != t.machine {
+		if err == nil {
+			e.abandon()
+		}
+		return nil, fault.New("not_found", "execution %s belongs to another machine", r.ID)
+	}
 	if err != nil {
 		t.running--
 		delete(t.known, r.ID)
@@ -40,32 +48,50 @@ func (t *Table) Start(r *Request) (*Execution, error) {
 	return e, nil
 }
 
-func (t *Table) reserve(id string) error {
+// reserve returns the machine that the execution belongs to.
+func (t *Table) reserve(id string) (machine int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.known[id]; known {
-		return fault.New("exists", "execution %s already exists", id)
+		return 0, fault.New("exists", "execution %s already exists", id)
 	}
 	if t.running >= maxRunning {
-		return fault.New("too_many", "%d commands are already running", t.running)
+		return 0, fault.New("too_many", "%d commands are already running", t.running)
 	}
 	if t.known == nil {
 		t.known = map[string]*Execution{}
 	}
 	t.known[id] = nil
 	t.running++
-	return nil
+	return t.machine, nil
 }
 
 // noteFinished records that a command has finished, and drops the oldest result if too many are unacknowledged.
-func (t *Table) noteFinished(id string) {
+func (t *Table) noteFinished(id string, machine int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if machine != t.machine {
+		return
+	}
 	t.running--
 	t.finished = append(t.finished, id)
 	if len(t.finished) > maxFinished {
 		t.forget(t.finished[0])
 	}
+}
+
+// Abandon forgets all executions, because this machine has become a copy of the one that they belong to. Running commands go on, until their
+// timeout at most. Their output is discarded, their stdin ends, and responses that stream them end without a result.
+func (t *Table) Abandon() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.known {
+		if e != nil {
+			e.abandon()
+		}
+	}
+	t.machine++
+	t.known, t.finished, t.running = nil, nil, 0
 }
 
 // Get returns the execution with the given id.
@@ -120,7 +146,5 @@ func (t *Table) forget(id string) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := range e.outputs {
-		e.outputs[i].free()
-	}
+	e.free()
 }

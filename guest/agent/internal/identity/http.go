@@ -4,13 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"mayfly/agent/internal/fault"
 )
 
-// Register adds the identity, clock and expiry requests to mux.
-func Register(mux *http.ServeMux, m Machine, root string, setExpiry func(unixMs int64)) {
+// Register adds the identity, clock and expiry requests to mux. becomeAnother is called when the machine gets another machine id than it had:
+// from then on it is a copy, and what the host knows of the original does not concern it.
+func Register(mux *http.ServeMux, m Machine, root string, becomeAnother func(), setExpiry func(unixMs int64)) {
+	var mu sync.Mutex
+	machineID := ""
 	mux.HandleFunc("POST /identity", func(w http.ResponseWriter, r *http.Request) {
 		var i Identity
 		err := decode(w, r, &i)
@@ -21,6 +25,12 @@ func Register(mux *http.ServeMux, m Machine, root string, setExpiry func(unixMs 
 			fault.Send(w, err)
 			return
 		}
+		mu.Lock()
+		if machineID != i.MachineID {
+			machineID = i.MachineID
+			becomeAnother()
+		}
+		mu.Unlock()
 		setExpiry(i.ExpiresAtMs)
 		sendTime(w)
 	})

@@ -36,7 +36,7 @@ func FuzzIdentity(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		mux := http.NewServeMux()
-		Register(mux, strict{t}, root, func(ms int64) {
+		Register(mux, strict{t}, root, func() {}, func(ms int64) {
 			if ms < 0 {
 				t.Fatalf("expiry %d", ms)
 			}

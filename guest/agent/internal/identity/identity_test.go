@@ -13,6 +13,7 @@ type fake struct {
 	clock    time.Time
 	entropy  int
 	hostname string
+	became   int // how often it became another machine
 }
 
 func (f *fake) SetClock(t time.Time) error { f.clock = t; return nil }
@@ -24,7 +25,7 @@ const entropy = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 func serve(t *testing.T) (*fake, string, *int64, func(path, body string) int) {
 	f, root, expiry, mux := &fake{}, t.TempDir(), new(int64), http.NewServeMux()
 	os.Mkdir(root+"/etc", 0o755)
-	Register(mux, f, root, func(ms int64) { *expiry = ms })
+	Register(mux, f, root, func() { f.became++ }, func(ms int64) { *expiry = ms })
 	return f, root, expiry, func(path, body string) int {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(body)))
@@ -84,5 +85,24 @@ func TestClockAndExpiry(t *testing.T) {
 	}
 	if got := post("/expiry", `{"expires_at_ms":-1}`); got != 400 {
 		t.Fatal(got)
+	}
+}
+
+func TestAnotherMachineIDMakesAnotherMachine(t *testing.T) {
+	f, _, _, post := serve(t)
+	send := func(machineID, unixNs string) int {
+		return post("/identity", `{"unix_ns":"`+unixNs+`","entropy":"`+entropy+`","hostname":"sbx-1","machine_id":"`+machineID+`","expires_at_ms":0}`)
+	}
+	original, copy := strings.Repeat("0a", 16), strings.Repeat("0b", 16)
+	for _, step := range []struct {
+		machineID string
+		became    int
+	}{{original, 1}, {original, 1}, {copy, 2}, {copy, 2}, {original, 3}} {
+		if got := send(step.machineID, "1790000000000000000"); got != 200 || f.became != step.became {
+			t.Fatalf("%d, became another machine %d times instead of %d", got, f.became, step.became)
+		}
+	}
+	if got := send(copy, "never"); got != 400 || f.became != 3 {
+		t.Fatalf("a refused identity: %d, %d", got, f.became)
 	}
 }

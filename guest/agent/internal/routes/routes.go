@@ -41,7 +41,7 @@ func (a *Agent) Handler() http.Handler {
 	files.Register(mux)
 	tunnel.Register(mux)
 	stats.Register(mux, a.UserGroup)
-	identity.Register(mux, a.Machine, a.Root, a.SetExpiry)
+	identity.Register(mux, a.Machine, a.Root, a.Executions.Abandon, a.SetExpiry)
 	a.Executions.Register(mux)
 	a.Terminals.Register(mux)
 	return mux

@@ -117,6 +117,8 @@ const limitDescriptions: Readonly<Record<AccountLimitField, string>> = {
   max_timeout_minutes: 'maximum lifetime of a sandbox, in minutes',
   api_keys: 'active API keys',
   stored_output_mb: 'stored output of commands, in MiB',
+  snapshots: 'snapshots',
+  snapshot_storage_mb: 'disk space of snapshots, in MiB',
 };
 
 /** `mayfly admin accounts limits`: shows the limits of an account, after changing those that are given. */

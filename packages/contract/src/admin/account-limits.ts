@@ -11,6 +11,8 @@ export const accountLimitFields = {
   max_timeout_minutes: 'maxTimeoutMinutes',
   api_keys: 'apiKeys',
   stored_output_mb: 'storedOutputMb',
+  snapshots: 'snapshots',
+  snapshot_storage_mb: 'snapshotStorageMb',
 } as const satisfies Readonly<Record<string, keyof AccountLimits>>;
 
 export type AccountLimitField = keyof typeof accountLimitFields;
@@ -30,12 +32,19 @@ const adminLimitsSchema = z.object({
 export type AdminLimits = z.infer<typeof adminLimitsSchema>;
 
 const max = 1_000_000;
+/** What can be switched off for an account. */
+const canBeZero: ReadonlySet<AccountLimitField> = new Set([
+  'concurrent_sandboxes',
+  'creations_per_minute',
+  'snapshots',
+]);
 
 /** Changes limits. Null resets a limit to that of the service; absent fields are unchanged. */
 const setLimitsBody = z.object(
   fieldsOf((name) => {
-    const min = name === 'concurrent_sandboxes' || name === 'creations_per_minute' ? 0 : 1;
-    return integerField(name, min, max).nullable().optional();
+    return integerField(name, canBeZero.has(name) ? 0 : 1, max)
+      .nullable()
+      .optional();
   }),
 );
 

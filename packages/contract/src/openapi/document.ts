@@ -16,6 +16,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Executions: 'Run commands in a sandbox and read their results.',
   Files: 'Write, read, list and delete files in a sandbox.',
   Ports: 'Expose servers in a sandbox on public URLs.',
+  Snapshots: 'Save memory and disk of a running sandbox, and manage what was saved.',
   Account: 'Balance, limits and usage.',
 };
 

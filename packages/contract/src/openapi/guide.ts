@@ -1,5 +1,5 @@
 import { type ErrorEntry, errorTable, errorTypes, retryCategories } from '../error-table.ts';
-import { type Limits, workspacePath } from '../limits.ts';
+import { formatBytes, type Limits, workspacePath } from '../limits.ts';
 import { commonErrors } from '../operations/operation.ts';
 import { sizeNames, sizes } from '../resources/sandbox.ts';
 import { limitTable } from './limit-table.ts';
@@ -34,6 +34,7 @@ export function guide({ limits, publicUrl, previewUrl }: GuideOptions): readonly
     requests(limits),
     sandboxes,
     previews(publicUrl, previewUrl),
+    snapshots(limits),
     errors,
     retries,
     limitsChapter(limits),
@@ -75,7 +76,7 @@ function requests(limits: Limits): Chapter {
     title: 'Requests and responses',
     blocks: [
       {
-        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, and `null` for an optional field means that it is absent. Unknown fields are ignored, except those reserved for features that this version does not have, which are refused with 400: `network`, `snapshot_id`, `template`, `metadata`, `env` and `idle_pause_minutes` of a create, `stream` and `background` of a command, and the parameters `metadata[…]` of the list of sandboxes and `depth` of a file read. Lengths count Unicode code points. New fields may be added to responses.',
+        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, and `null` for an optional field means that it is absent. Unknown fields are ignored, except those reserved for features that this version does not have, which are refused with 400: `network`, `metadata`, `env` and `idle_pause_minutes` of a create, `stream` and `background` of a command, and the parameters `metadata[…]` of the list of sandboxes and `depth` of a file read. Lengths count Unicode code points. New fields may be added to responses.',
       },
       {
         text: 'Every response carries an `X-Request-Id` header: the one you sent if it has 1 to 128 visible ASCII characters, otherwise a generated one. Include it when you report a problem.',
@@ -144,6 +145,27 @@ function localhostHint(previewUrl: string, trustingCurl: string): readonly Block
     { text: 'If a client does not resolve names under `localhost`, give it the address:' },
     { code: `${trustingCurl} --resolve ${name}:${port}:127.0.0.1 ${previewUrl}` },
   ];
+}
+
+function snapshots(limits: Limits): Chapter {
+  return {
+    id: 'snapshots',
+    title: 'Snapshots',
+    blocks: [
+      {
+        text: 'A snapshot holds memory and disk of a running sandbox at one instant: processes, open files, local connections and all data. The sandbox goes on. A snapshot is `creating` until it is complete, then `ready`; `failed` means that its files are lost, and all that can be done with it is to delete it.',
+      },
+      {
+        text: `Snapshots of one sandbox share what did not change between them. \`bytes\` is what a snapshot takes on disk; shared parts count for the oldest snapshot that has them. An account has at most ${limits.snapshots.toLocaleString('en-US')} snapshots, and takes no further one once they use ${formatBytes(limits.snapshotStorageMb * 1024 ** 2)}. Snapshots have no expiry: delete those that you do not need.`,
+      },
+      {
+        text: 'A sandbox that is created with `snapshot_id`, or with `template` (an alias), is a running copy: the processes and files of the instant, with a host name, machine id, random numbers, clock, network, lifetime and price of its own. A fork makes several copies of a running sandbox at once. Commands that were running go on in a copy, but belong to no execution.',
+      },
+      {
+        text: 'A rollback puts a running sandbox back into the state of a snapshot of its line: one of its own, or one of a sandbox that it was copied from, up to the instant of the copy. Id, lifetime, price and previews stay. Commands in flight fail, and open connections through previews are cut.',
+      },
+    ],
+  };
 }
 
 const errors: Chapter = {

@@ -19,7 +19,11 @@ export function limitTable(limits: Limits): readonly LimitRow[] {
   const characters = (count: number) => `${formatCount(count)} characters`;
   return [
     row('Requests per minute per account', formatCount(limits.requestsPerMinute), rateLimited),
-    row('Sandbox creations per minute per account', formatCount(limits.creationsPerMinute), rateLimited),
+    row(
+      'Sandbox creations per minute per account; each copy of a fork is one',
+      formatCount(limits.creationsPerMinute),
+      rateLimited,
+    ),
     row(
       'Requests per minute per source address',
       `${formatCount(limits.sourceRequestsPerMinute)}, counted before the key is verified`,
@@ -51,6 +55,13 @@ export function limitTable(limits: Limits): readonly LimitRow[] {
       formatBytes(limits.storedOutputMb * 1024 ** 2),
       'the oldest output is dropped; `output_dropped` is true',
     ),
+    row('Snapshots per account', formatCount(limits.snapshots), '429 `quota_exceeded`'),
+    row(
+      'Disk space of snapshots per account',
+      formatBytes(limits.snapshotStorageMb * 1024 ** 2),
+      '429 `quota_exceeded` for the next snapshot',
+    ),
+    row('Snapshot name and alias', characters(fixedLimits.aliasCharacters), invalid),
     row('File read or written', formatBytes(limits.fileBytes), '413 `file_too_large`'),
     row('Request body', formatBytes(limits.bodyBytes), tooLarge),
     row('Request body of the file routes', formatBytes(limits.fileBodyBytes), tooLarge),

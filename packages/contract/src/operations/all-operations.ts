@@ -1,9 +1,11 @@
 import type { Limits } from '../limits.ts';
 import { getAccount, getUsage } from './account.ts';
+import { forkSandbox, rollbackSandbox } from './copies.ts';
 import { getExecution, listExecutions, runCommand } from './executions.ts';
 import { deleteFile, readFile, writeFile } from './files.ts';
 import { closePort, exposePort, listPorts } from './ports.ts';
 import { createSandbox, deleteSandbox, extendSandbox, getSandbox, listSandboxes } from './sandboxes.ts';
+import { createSnapshot, deleteSnapshot, getSnapshot, listSnapshots } from './snapshots.ts';
 
 /** Every API operation with the given limits, in the order of the reference. */
 export function defineOperations(limits: Limits) {
@@ -13,6 +15,8 @@ export function defineOperations(limits: Limits) {
     getSandbox,
     deleteSandbox,
     extendSandbox: extendSandbox(limits),
+    forkSandbox: forkSandbox(limits),
+    rollbackSandbox,
     runCommand: runCommand(limits),
     getExecution,
     listExecutions: listExecutions(limits),
@@ -22,6 +26,10 @@ export function defineOperations(limits: Limits) {
     exposePort,
     listPorts,
     closePort,
+    createSnapshot,
+    listSnapshots: listSnapshots(limits),
+    getSnapshot,
+    deleteSnapshot,
     getUsage,
     getAccount,
   } as const;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorType } from '../error-table.ts';
-import { executionId, sandboxId } from '../fields.ts';
+import { executionId, fitsCodePoints, sandboxId, snapshotId } from '../fields.ts';
+import { fixedLimits } from '../limits.ts';
 
 /** One API operation: its request, its responses and its errors. */
 export interface Operation {
@@ -47,4 +48,22 @@ export function operation<const Op extends Operation>(definition: Op): Op {
 
 export const sandboxParameters = z.object({ id: sandboxId.describe('The sandbox id.') });
 
+export const snapshotParameters = z.object({ id: snapshotId.describe('The snapshot id.') });
+
 export const executionParameters = z.object({ id: executionId.describe('The execution id.') });
+
+const { idempotencyKeyCharacters } = fixedLimits;
+const keyError = `Idempotency-Key must be 1 to ${idempotencyKeyCharacters} characters`;
+
+/** The headers of an operation that can be repeated without creating something twice. */
+export function idempotencyHeaders(description: string) {
+  return z.looseObject({
+    'idempotency-key': z
+      .string({ error: keyError })
+      .refine((key) => key !== '' && fitsCodePoints(key, idempotencyKeyCharacters), { error: keyError })
+      .meta({ minLength: 1, maxLength: idempotencyKeyCharacters })
+      .optional()
+      .describe(description)
+      .meta({ examples: ['nightly-build-4711'] }),
+  });
+}

@@ -4,7 +4,8 @@ import { describeFailedRules } from '../error-table.ts';
 import { defaultLimits } from '../limits.ts';
 import { defineOperations } from './all-operations.ts';
 
-const { createSandbox, listSandboxes, readFile, runCommand } = defineOperations(defaultLimits);
+const { createSandbox, createSnapshot, listSandboxes, listSnapshots, readFile, runCommand } =
+  defineOperations(defaultLimits);
 const { body: createSandboxBody, headers: createSandboxHeaders } = createSandbox;
 const { query: listSandboxesQuery } = listSandboxes;
 const { body: runCommandBody } = runCommand;
@@ -18,7 +19,8 @@ describe('create', () => {
   test.each([[undefined], [null], [{}], [{ size: null, name: null, timeout_minutes: null }], [{ colour: 'blue' }]])(
     '%j results in the defaults',
     (body) => {
-      expect(createSandboxBody.parse(body)).toEqual({ size: 'small', name: null, timeout_minutes: null });
+      const absent = { size: null, name: null, timeout_minutes: null, snapshot_id: null, template: null };
+      expect(createSandboxBody.parse(body)).toEqual(absent);
     },
   );
 
@@ -51,16 +53,12 @@ describe('create', () => {
 describe('reserved fields', () => {
   const notSupported = (name: string) => `${name} is not supported by this version of the service`;
 
-  test.each([
-    { network: { egress: 'none' } },
-    { snapshot_id: 'snap_1' },
-    { template: 'node' },
-    { metadata: {} },
-    { env: { A: 'x' } },
-    { idle_pause_minutes: 5 },
-  ])('create refuses %j', (body) => {
-    expect(rulesOf(createSandboxBody, body)).toBe(notSupported(Object.keys(body)[0] ?? ''));
-  });
+  test.each([{ network: { egress: 'none' } }, { metadata: {} }, { env: { A: 'x' } }, { idle_pause_minutes: 5 }])(
+    'create refuses %j',
+    (body) => {
+      expect(rulesOf(createSandboxBody, body)).toBe(notSupported(Object.keys(body)[0] ?? ''));
+    },
+  );
 
   test.each([{ stream: true }, { background: true }, { stream: 'yes' }])('exec refuses %j', (body) => {
     expect(rulesOf(runCommandBody, { command: 'ls', ...body })).toBe(notSupported(Object.keys(body)[0] ?? ''));
@@ -98,6 +96,42 @@ describe('list', () => {
     });
     expect(rulesOf(listSandboxesQuery, { starting_after: 'sbx_1', include_deleted: 'maybe' })).toBe(
       'starting_after must be a date-time; include_deleted must be true or false',
+    );
+  });
+});
+
+describe('snapshots', () => {
+  const { body, headers } = createSnapshot;
+  const rule =
+    'alias must be 1 to 100 of a-z, 0-9, ".", "_" and "-", begin with a letter or digit, and not be small, medium, large';
+
+  test.each([[undefined], [null], [{}], [{ name: null, alias: null }]])('%j results in the defaults', (given) => {
+    expect(body.parse(given)).toEqual({ name: null, alias: null });
+  });
+
+  test.each(['a', '0', 'web-app_2.1', 'smaller', 'small.1', 'a'.repeat(100)])('accepts the alias %s', (alias) => {
+    expect(rulesOf(body, { alias })).toBe('');
+  });
+
+  test.each(['', '-a', '.a', 'A', 'a b', 'a/b', 'ä', 'a\n', 'a'.repeat(101), 'small', 'medium', 'large', 7])(
+    'rejects the alias %j',
+    (alias) => {
+      expect(rulesOf(body, { alias })).toBe(rule);
+    },
+  );
+
+  test('a name and an idempotency key have the limits of a create', () => {
+    expect(rulesOf(body, { name: '🦋'.repeat(101) })).toBe('name must be at most 100 characters');
+    expect(rulesOf(headers, { 'idempotency-key': '' })).toContain('Idempotency-Key');
+  });
+
+  test('the list takes a limit and a cursor', () => {
+    expect(listSnapshots.query.parse({ starting_after: '2026-01-02T03:04:05.678Z' })).toEqual({
+      limit: 20,
+      starting_after: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+    });
+    expect(rulesOf(listSnapshots.query, { limit: '0', starting_after: 'snap_1' })).toBe(
+      'limit must be an integer from 1 to 100; starting_after must be a date-time',
     );
   });
 });

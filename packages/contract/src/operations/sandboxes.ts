@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import {
   booleanParameter,
+  cursorParameter,
   fieldOr,
-  fitsCodePoints,
   integerField,
   integerParameter,
   optionalBody,
@@ -13,10 +13,9 @@ import {
 } from '../fields.ts';
 import { fixedLimits, type Limits } from '../limits.ts';
 import { deletedSandboxSchema, sandboxListSchema, sandboxSchema, sizeNames } from '../resources/sandbox.ts';
-import { operation, sandboxParameters } from './operation.ts';
+import { idempotencyHeaders, operation, sandboxParameters } from './operation.ts';
 
-const { nameCharacters, idempotencyKeyCharacters } = fixedLimits;
-const keyError = `Idempotency-Key must be 1 to ${idempotencyKeyCharacters} characters`;
+const { nameCharacters } = fixedLimits;
 
 /** POST /sandboxes */
 export function createSandbox(limits: Limits) {
@@ -28,19 +27,12 @@ export function createSandbox(limits: Limits) {
     summary: 'Create a sandbox',
     description:
       'Returns once the sandbox is ready to accept commands. That usually takes about a second, but a machine that has to be built takes longer, so use a timeout of several minutes. To retry safely, send the same `Idempotency-Key` again: a create that already succeeded is not repeated.',
-    headers: z.looseObject({
-      'idempotency-key': z
-        .string({ error: keyError })
-        .refine((key) => key !== '' && fitsCodePoints(key, idempotencyKeyCharacters), { error: keyError })
-        .meta({ minLength: 1, maxLength: idempotencyKeyCharacters })
-        .optional()
-        .describe('Identifies this create. Repeating it with the same key returns the original sandbox.')
-        .meta({ examples: ['nightly-build-4711'] }),
-    }),
+    headers: idempotencyHeaders('Identifies this create. Repeating it with the same key returns the original sandbox.'),
     body: optionalBody({
-      size: fieldOr(z.enum(sizeNames, { error: `size must be one of ${sizeNames.join(', ')}` }), 'small').describe(
-        'The size of the machine.',
-      ),
+      // Null means the size of the snapshot, or small without one.
+      size: fieldOr(z.enum(sizeNames, { error: `size must be one of ${sizeNames.join(', ')}` }), null)
+        .describe('The size of the machine. A copy of a snapshot has its size; any other is refused.')
+        .meta({ default: 'small' }),
       name: fieldOr(
         textField('name', nameCharacters).transform((name) => name.toWellFormed()),
         null,
@@ -51,7 +43,15 @@ export function createSandbox(limits: Limits) {
       timeout_minutes: fieldOr(integerField('timeout_minutes', 1, limits.maxTimeoutMinutes), null)
         .describe('The lifetime in minutes. After that the sandbox is destroyed.')
         .meta({ default: limits.defaultTimeoutMinutes }),
-      ...reservedFields('network', 'snapshot_id', 'template', 'metadata', 'env', 'idle_pause_minutes'),
+      snapshot_id: fieldOr(textField('snapshot_id', nameCharacters), null)
+        .describe(
+          'Makes the sandbox a copy of this snapshot: its memory, processes and files, with an identity of its own. Not together with `template`.',
+        )
+        .meta({ examples: [null] }),
+      template: fieldOr(textField('template', nameCharacters), null)
+        .describe('The alias of the snapshot to copy. Not together with `snapshot_id`.')
+        .meta({ examples: [null] }),
+      ...reservedFields('network', 'metadata', 'env', 'idle_pause_minutes'),
     }),
     responses: { 200: sandboxSchema, 201: sandboxSchema },
     outcomes: {
@@ -61,6 +61,7 @@ export function createSandbox(limits: Limits) {
     location: 'The URL of the sandbox.',
     errors: [
       'invalid_request',
+      'not_found',
       'insufficient_credits',
       'quota_exceeded',
       'provisioning_failed',
@@ -86,12 +87,7 @@ export function listSandboxes(limits: Limits) {
         limit: parameterOr(integerParameter('limit', 1, limits.maxPageSize), limits.defaultPageSize).describe(
           'The maximum number of sandboxes per page.',
         ),
-        starting_after: z.iso
-          .datetime({ offset: true, error: 'starting_after must be a date-time' })
-          .transform((text) => Date.parse(text))
-          .pipe(z.number({ error: 'starting_after must be a date-time' }))
-          .optional()
-          .describe('The `next_cursor` of the previous page.'),
+        starting_after: cursorParameter(),
         include_deleted: parameterOr(booleanParameter('include_deleted'), false).describe(
           'Whether to include deleted sandboxes.',
         ),

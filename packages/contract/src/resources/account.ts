@@ -8,7 +8,7 @@ export const accountSchema = z
     id: accountId,
     email: z.string().meta({ description: 'The e-mail address of the account.', examples: ['ada@example.com'] }),
     balance_usd: z.number().meta({
-      description: 'The current balance, with the cost of running sandboxes already deducted.',
+      description: 'The current balance, with the cost of running sandboxes and stored snapshots already deducted.',
       examples: [98.75],
     }),
     limits: z
@@ -39,13 +39,17 @@ export const usageSchema = z
       .meta({ description: 'The length of the period in days.', examples: [30] }),
     balance_usd: z.number().meta({
       description:
-        'The current balance, regardless of the period, with the cost of running sandboxes already deducted.',
+        'The current balance, regardless of the period, with the cost of running sandboxes and stored snapshots already deducted.',
       examples: [98.75],
     }),
     spent_usd: z
       .number()
       .min(0)
       .meta({ description: 'Spending in the period.', examples: [1.25] }),
+    snapshot_storage_usd: z
+      .number()
+      .min(0)
+      .meta({ description: 'The part of `spent_usd` that stored snapshots cost.', examples: [0.05] }),
     added_usd: z.number().meta({ description: 'Credit added in the period.', examples: [100] }),
     sandboxes_created: z
       .int()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listEnvelope, sandboxId, timestamp } from '../fields.ts';
+import { listEnvelope, sandboxId, snapshotId, timestamp } from '../fields.ts';
 
 /** The sandbox sizes, smallest first. */
 export const sizeNames = ['small', 'medium', 'large'] as const;
@@ -63,6 +63,11 @@ export const sandboxSchema = z
       }),
     size: z.enum(sizeNames),
     resources: resourcesSchema,
+    snapshot_id: snapshotId.nullable().meta({
+      description:
+        'The snapshot that the sandbox was copied from, even if that is deleted by now. Null if it was not created from a snapshot.',
+      examples: [null],
+    }),
     timeout_minutes: z
       .int()
       .min(1)

@@ -11,7 +11,7 @@ import { Launcher } from '../core/machines/launcher.ts';
 import { MachineRegistry } from '../core/machines/registry.ts';
 import { Teardowns } from '../core/machines/teardowns.ts';
 import { makePooledMachine } from '../core/pool/make-machine.ts';
-import { Pool } from '../core/pool/pool.ts';
+import { type MachineSource, Pool, type PooledTemplate } from '../core/pool/pool.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { type Metrics, noMetrics } from '../core/ports/metrics.ts';
@@ -20,17 +20,34 @@ import type { Store } from '../core/ports/store/store.ts';
 import { PreviewTraffic } from '../core/previews/preview-traffic.ts';
 import { CreatesInFlight } from '../core/sandboxes/creates-in-flight.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
+import { Due } from '../core/scheduling/due.ts';
+import { FairQueue } from '../core/scheduling/fair-queue.ts';
 import { FairTurns } from '../core/scheduling/fair-turns.ts';
+import { KeyedLock } from '../core/scheduling/keyed-lock.ts';
+import { SavesInFlight } from '../core/snapshots/saves-in-flight.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
+import { maxSavesInFlight } from '../machines/protocol/messages.ts';
 import type { Config } from './config.ts';
 import { launchConcurrency } from './machine-limits.ts';
 
 /** A small request takes about 0.3 ms. A write to SQLite waits for the disk, and output of 2 MiB takes as long to read: 1 to 3 ms. */
 const requestsPerTurn = 16;
 const operationsPerTurn = 4;
+/** Records and files of snapshots are compared this often even if nothing is known to have changed. */
+const snapshotCheckMs = 30_000;
 
 export interface CoreParts {
-  readonly config: Pick<Config, 'dataDir' | 'limits' | 'prices' | 'maxMachines' | 'pool' | 'headroom'>;
+  readonly config: Pick<
+    Config,
+    | 'dataDir'
+    | 'limits'
+    | 'prices'
+    | 'snapshotPriceMicroUsdPerGbMonth'
+    | 'maxMachines'
+    | 'pool'
+    | 'poolTemplates'
+    | 'headroom'
+  >;
   readonly store: Store;
   readonly driver: MachineDriver;
   readonly connector: GuestConnector;
@@ -57,6 +74,8 @@ export function assembleCore(parts: CoreParts): Core {
   const background = new BackgroundTasks();
   const machines = new MachineRegistry(connector, deadlines.attachMs);
   const createsInFlight = new CreatesInFlight(background);
+  const replacementsInFlight: Core['replacementsInFlight'] = new Map();
+  const snapshotsInFlight = new Set<string>();
   const capacity = new Capacity({
     maxMachines,
     headroom,
@@ -64,14 +83,19 @@ export function assembleCore(parts: CoreParts): Core {
     isAccepting,
     isHostAvailable: () => driver.isAvailable(),
     existing: () => machines.sandboxIds(),
-    admitted: () => createsInFlight.admitted(),
+    admitted: () => {
+      const replacements = [...replacementsInFlight].map(([id, { size }]) => [id, size] as const);
+      return new Map([...createsInFlight.admitted(), ...replacements]);
+    },
     metrics,
   });
   const launcher = new Launcher({ driver, metrics, concurrency: launchConcurrency(), deadlineMs: deadlines.launchMs });
   const teardowns = new Teardowns({ background, log, metrics });
   const pool = new Pool({
     targets: config.pool,
-    make: (size, signal) => makePooledMachine({ launcher, machines, teardowns, ids: randomIds }, size, signal),
+    templates: config.poolTemplates,
+    findTemplate: (template) => findTemplate(parts.store, template),
+    make: (source, signal) => makePooledMachine({ launcher, machines, teardowns, ids: randomIds }, source, signal),
     destroy: (live) => teardowns.destroyOrphan(live),
     requireRoom: (pooledMachines, size) => capacity.requireRoomInPool(pooledMachines, size),
     log,
@@ -86,8 +110,10 @@ export function assembleCore(parts: CoreParts): Core {
     metrics,
     host,
     ballast: parts.ballast ?? noBallast,
+    snapshots: driver,
     limits,
     prices,
+    snapshotPriceMicroUsdPerGbMonth: config.snapshotPriceMicroUsdPerGbMonth,
     deadlines,
     headroom,
     machines,
@@ -96,21 +122,42 @@ export function assembleCore(parts: CoreParts): Core {
     teardowns,
     capacity,
     createsInFlight,
+    savesInFlight: new SavesInFlight(background, snapshotsInFlight),
+    snapshotsInFlight,
+    snapshotsChanged: new Due(snapshotCheckMs),
+    machineLocks: new KeyedLock(),
     executionsInFlight: new Set(),
+    replacementsInFlight,
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
     budgets: createBudgets(parts.budgets),
-    turns: { requests: new FairTurns(requestsPerTurn), database: new FairTurns(operationsPerTurn) },
+    turns: {
+      requests: new FairTurns(requestsPerTurn),
+      database: new FairTurns(operationsPerTurn),
+      saves: new FairQueue(maxSavesInFlight),
+    },
     audit: new AuditTrail({ store, clock, ids: randomIds, log }),
     background,
   };
 }
 
+/** The snapshot with the template's alias, as long as its account may use it. */
+async function findTemplate(
+  { accounts, snapshots }: Pick<Store, 'accounts' | 'snapshots'>,
+  { email, alias }: PooledTemplate,
+): Promise<MachineSource | undefined> {
+  const account = await accounts.findByEmail(email);
+  if (account === undefined || account.suspended) return undefined;
+  const snapshot = await snapshots.findByAlias(account.id, alias);
+  return snapshot && { size: snapshot.size, snapshotId: snapshot.id };
+}
+
 function withCachedKeys(store: Store, clock: Clock): Store {
-  const { sandboxes, executions, ledger, previews, audit, retention, owner } = store;
+  const { sandboxes, snapshots, executions, ledger, previews, audit, retention, owner } = store;
   return {
     accounts: cachedAccounts(store.accounts, clock),
     sandboxes,
+    snapshots,
     executions,
     ledger,
     previews,

@@ -52,6 +52,7 @@ export function buildApi(parts: ApiParts): HttpApp {
 function readingsOf({ store, pool, launcher, teardowns, previewTraffic, budgets }: Core): Readings {
   return {
     sandboxes: () => store.sandboxes.countByStatus(),
+    snapshots: () => store.snapshots.countByStatus(),
     poolReady: (size) => pool.readyCount(size),
     poolTarget: (size) => pool.target(size),
     restoresInFlight: () => launcher.inFlight,

@@ -22,6 +22,7 @@ test('everything has a default', () => {
     bootstrapApiKey: undefined,
     bootstrapCreditMicroUsd: 100_000_000,
     pool: { small: 1 },
+    poolTemplates: [],
     headroom: {
       memoryOvercommit: 8,
       memoryReserveBytes: 1_073_741_824,
@@ -34,6 +35,7 @@ test('everything has a default', () => {
     maxMachines: undefined,
     egressRefuse: [],
     prices: { small: 50_000, medium: 100_000, large: 200_000 },
+    snapshotPriceMicroUsdPerGbMonth: 0,
     limits: defaultLimits,
     trustProxy: false,
     metricsPublic: false,
@@ -50,6 +52,22 @@ test('settings are read, and an empty one counts as missing', () => {
   });
   expect(config).toMatchObject({ port: 0, host: '127.0.0.1', bootstrapCreditMicroUsd: 2_500_000 });
   expect(config.publicUrl).toBe('https://m.example');
+});
+
+test('the pool holds sizes and templates, of the first account unless another is named', () => {
+  const { pool, poolTemplates } = readConfig({
+    MAYFLY_BOOTSTRAP_EMAIL: 'first@example.com',
+    MAYFLY_POOL: 'small=2, template:web-app=3,template:b@example.com/web-app = 1',
+  });
+  expect(pool).toEqual({ small: 2 });
+  expect(poolTemplates).toEqual([
+    { email: 'first@example.com', alias: 'web-app', count: 3 },
+    { email: 'b@example.com', alias: 'web-app', count: 1 },
+  ]);
+  expect(readConfig({ MAYFLY_POOL: 'none' })).toMatchObject({ pool: {}, poolTemplates: [] });
+  for (const wrong of ['tiny=1', 'small', 'small=101', 'small=1,small=2', 'template:=1', 'template:a=1,template:a=2']) {
+    expect(() => readConfig({ MAYFLY_POOL: wrong })).toThrow('MAYFLY_POOL: must be sizes or templates');
+  }
 });
 
 test('ranges that machines may not reach are read, and anything but IPv4 is an error', () => {

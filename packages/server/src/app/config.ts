@@ -2,7 +2,7 @@ import { defaultLimits, type Limits, operatorLimitKeys, type SizeName } from '@m
 import { defaultDataDir } from '@mayfly/contract/admin';
 import { z } from 'zod';
 import { defaultHeadroom, type HeadroomRules } from '../core/admission/capacity.ts';
-import type { PoolTargets } from '../core/pool/pool.ts';
+import type { PooledTemplate, PoolTargets } from '../core/pool/pool.ts';
 import { type DiskRates, defaultDiskRates } from '../machines/qemu/argv.ts';
 import { type InheritedSockets, inheritedSockets } from './inherited-sockets.ts';
 import * as field from './setting-fields.ts';
@@ -33,7 +33,7 @@ const environment = z.object({
   MAYFLY_BOOTSTRAP_EMAIL: setting(field.email, 'admin@localhost'),
   MAYFLY_BOOTSTRAP_API_KEY: setting(field.apiKey, undefined),
   MAYFLY_BOOTSTRAP_CREDIT_USD: setting(field.microUsd, 100_000_000),
-  MAYFLY_POOL: setting(field.pool, { small: 1 }),
+  MAYFLY_POOL: setting(field.pool, { sizes: { small: 1 }, templates: [] }),
   MAYFLY_MEMORY_OVERCOMMIT: setting(wholeNumber(1, 1_000), defaultHeadroom.memoryOvercommit),
   MAYFLY_MEMORY_RESERVE_MB: setting(wholeNumber(0, 10_000_000), defaultHeadroom.memoryReserveBytes / mebibyte),
   MAYFLY_DISK_OVERCOMMIT: setting(wholeNumber(1, 1_000), defaultHeadroom.diskOvercommit),
@@ -47,6 +47,7 @@ const environment = z.object({
   MAYFLY_PRICE_SMALL: setting(field.microUsd, 50_000),
   MAYFLY_PRICE_MEDIUM: setting(field.microUsd, 100_000),
   MAYFLY_PRICE_LARGE: setting(field.microUsd, 200_000),
+  MAYFLY_PRICE_SNAPSHOT_GB_MONTH: setting(field.microUsd, 0),
   MAYFLY_TRUST_PROXY: setting(field.trustProxy, false),
   MAYFLY_METRICS_PUBLIC: setting(field.flag, false),
   MAYFLY_LOG_LEVEL: setting(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }), 'info'),
@@ -85,6 +86,7 @@ export interface Config {
   readonly bootstrapApiKey: string | undefined;
   readonly bootstrapCreditMicroUsd: number;
   readonly pool: PoolTargets;
+  readonly poolTemplates: readonly PooledTemplate[];
   readonly headroom: HeadroomRules;
   /** The most memory that all machines may use together; what the reserve leaves of the host's memory when absent. */
   readonly machinesMemoryBytes: number | undefined;
@@ -98,6 +100,8 @@ export interface Config {
   readonly egressRefuse: readonly string[];
   /** In micro-dollars per hour. */
   readonly prices: Readonly<Record<SizeName, number>>;
+  /** In micro-dollars per GiB and 30 days. */
+  readonly snapshotPriceMicroUsdPerGbMonth: number;
   readonly limits: Limits;
   /** Whose X-Forwarded-For is trusted. */
   readonly trustProxy: boolean | string;
@@ -143,7 +147,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     bootstrapEmail: data.MAYFLY_BOOTSTRAP_EMAIL,
     bootstrapApiKey: data.MAYFLY_BOOTSTRAP_API_KEY,
     bootstrapCreditMicroUsd: data.MAYFLY_BOOTSTRAP_CREDIT_USD,
-    pool: data.MAYFLY_POOL,
+    pool: data.MAYFLY_POOL.sizes,
+    poolTemplates: data.MAYFLY_POOL.templates.map(({ email = data.MAYFLY_BOOTSTRAP_EMAIL, alias, count }) => ({
+      email,
+      alias,
+      count,
+    })),
     headroom: {
       memoryOvercommit: data.MAYFLY_MEMORY_OVERCOMMIT,
       memoryReserveBytes: data.MAYFLY_MEMORY_RESERVE_MB * mebibyte,
@@ -160,6 +169,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     maxMachines: data.MAYFLY_MAX_MACHINES,
     egressRefuse: data.MAYFLY_EGRESS_REFUSE,
     prices: { small: data.MAYFLY_PRICE_SMALL, medium: data.MAYFLY_PRICE_MEDIUM, large: data.MAYFLY_PRICE_LARGE },
+    snapshotPriceMicroUsdPerGbMonth: data.MAYFLY_PRICE_SNAPSHOT_GB_MONTH,
     limits,
     trustProxy: data.MAYFLY_TRUST_PROXY,
     metricsPublic: data.MAYFLY_METRICS_PUBLIC,
@@ -215,6 +225,8 @@ const limitRanges: Partial<Record<keyof Limits, readonly [min: number, max: numb
   maxCommandTimeoutMs: [1_000, 86_400_000],
   captureBytes: [1_024, 16 * mebibyte],
   storedOutputMb: [1, 1_000_000],
+  snapshots: [0, 1_000_000],
+  snapshotStorageMb: [1, 1_000_000_000],
   fileBytes: [1_024, 64 * mebibyte],
   bodyBytes: [1_024, 64 * mebibyte],
   fileBodyBytes: [1_024, 96 * mebibyte],

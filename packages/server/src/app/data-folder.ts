@@ -33,6 +33,7 @@ const firstKeyName = 'first-api-key';
 const ownNames = [
   'admin.sock',
   ballastName,
+  'bases',
   firstKeyName,
   'id',
   'lock',
@@ -41,6 +42,7 @@ const ownNames = [
   'preview-authority',
   'run',
   'service',
+  'snapshots',
 ];
 
 /**

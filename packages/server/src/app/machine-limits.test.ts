@@ -24,7 +24,11 @@ test('the rate of a machine’s disk is a setting', () => {
 
 test('the host process allows more machines than the service may have: those of the pool are still being destroyed when they make room', () => {
   expect(hostCeilings(readConfig({}))).toEqual({ diskReserveBytes: 2 * gibibyte });
-  const settings = { MAYFLY_MAX_MACHINES: '10', MAYFLY_POOL: 'small=2,large=1', MAYFLY_DISK_RESERVE_MB: '1024' };
+  const settings = {
+    MAYFLY_MAX_MACHINES: '10',
+    MAYFLY_POOL: 'small=1,large=1,template:web=1',
+    MAYFLY_DISK_RESERVE_MB: '1024',
+  };
   expect(hostCeilings(readConfig(settings))).toEqual({
     maxMachines: 10 + 3 + launchConcurrency(),
     diskReserveBytes: gibibyte,

@@ -23,12 +23,18 @@ export function launchConcurrency(): number {
  * What the host process allows a service, however it behaves. More than the service takes by itself: a machine for a sandbox is launched while those
  * of the pool that make room for it are still being destroyed.
  */
-export function hostCeilings({ maxMachines, pool, headroom }: Pick<Config, 'maxMachines' | 'pool' | 'headroom'>): {
+export function hostCeilings({
+  maxMachines,
+  pool,
+  poolTemplates,
+  headroom,
+}: Pick<Config, 'maxMachines' | 'pool' | 'poolTemplates' | 'headroom'>): {
   readonly maxMachines?: number;
   readonly diskReserveBytes: number;
 } {
   const { diskReserveBytes } = headroom;
   if (maxMachines === undefined) return { diskReserveBytes };
-  const pooled = Object.values(pool).reduce((sum, count) => sum + count, 0);
+  const counts = [...Object.values(pool), ...poolTemplates.map(({ count }) => count)];
+  const pooled = counts.reduce((sum, count) => sum + count, 0);
   return { diskReserveBytes, maxMachines: maxMachines + pooled + launchConcurrency() };
 }

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { storeSnapshot } from '../../test/app/stored-snapshot.ts';
 import { StubDriver } from '../../test/core/stub-driver.ts';
 import { resultOf, StubConnector } from '../../test/core/stub-guest.ts';
 import { GuestUnreachable } from '../core/ports/guest-agent.ts';
@@ -27,12 +28,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const start = (): Promise<Service> => {
+const start = (settings: NodeJS.ProcessEnv = {}): Promise<Service> => {
   const config = readConfig({
     MAYFLY_DATA_DIR: folder,
     MAYFLY_PORT: '0',
     MAYFLY_PREVIEW_PORT: '0',
     MAYFLY_BOOTSTRAP_API_KEY: key,
+    ...settings,
   });
   return startService({ config, openDriver: async () => driver, connector, log });
 };
@@ -145,4 +147,82 @@ test('a machine that cannot be destroyed is retried until it can', async () => {
   expect((await call('DELETE', `/sandboxes/${id}`)).status).toBe(202);
   await expect.poll(async () => (await call('GET', `/sandboxes/${id}`)).body.status).toBe('deleted');
   expect(attempts).toBe(3);
+});
+
+describe('a crash during a rollback', () => {
+  const machineOf = (id: string) => service.core.machines.find(id)?.machine;
+
+  test('after the swap was stored: the new machine is adopted, and the old one is destroyed', async () => {
+    const id = await create();
+    const old = machineOf(id);
+    const stored = await storeSnapshot({ core: service.core, driver }, id);
+    const gone = Promise.withResolvers<void>();
+    const stuck = driver.machines.find((machine) => machine === old);
+    if (stuck) stuck.beforeDestroyed = () => gone.promise;
+    expect((await call('POST', `/sandboxes/${id}/rollback`, { snapshot_id: stored })).status).toBe(200);
+    const next = machineOf(id);
+    gone.reject(new Error('the process that asked for it is gone'));
+    await service.stop();
+    if (stuck) stuck.beforeDestroyed = async () => {};
+    service = await start();
+    expect(machineOf(id)?.id).toBe(next?.id);
+    expect((await call('GET', `/sandboxes/${id}`)).body.status).toBe('running');
+    expect((await call('POST', `/sandboxes/${id}/exec`, { command: 'ls' })).status).toBe(200);
+    await expect.poll(() => stuck?.destroyed).toBe(true);
+  });
+
+  test('before the swap was stored: the sandbox goes on as it was, and the new machine is destroyed', async () => {
+    const id = await create();
+    const old = machineOf(id)?.id;
+    await service.stop();
+    const half = await driver.launch({ id: 'roll_half', size: 'small' });
+    service = await start();
+    expect([machineOf(id)?.id, half.destroyed]).toEqual([old, true]);
+    expect((await call('GET', `/sandboxes/${id}`)).body.status).toBe('running');
+  });
+
+  test('a stop during the launch leaves the sandbox with one machine, which is adopted', async () => {
+    const id = await create();
+    const old = machineOf(id)?.id;
+    const stored = await storeSnapshot({ core: service.core, driver }, id);
+    const launching = Promise.withResolvers<void>();
+    const launched = Promise.withResolvers<void>();
+    driver.beforeLaunched = async ({ id: machineId }) => {
+      if (!machineId.startsWith('roll_')) return;
+      launching.resolve();
+      await launched.promise;
+    };
+    const answer = call('POST', `/sandboxes/${id}/rollback`, { snapshot_id: stored }).catch(() => undefined);
+    await launching.promise;
+    service.core.machines.detachAll();
+    launched.resolve();
+    await answer;
+    await service.stop();
+    service = await start();
+    const served = machineOf(id)?.id;
+    expect((await call('GET', `/sandboxes/${id}`)).body.status).toBe('running');
+    const left = driver.machines.filter(({ destroyed, paused }) => !destroyed && !paused);
+    expect(left.map((machine) => machine.id)).toEqual([served]);
+    expect([old, expect.stringMatching(/^roll_/)]).toContainEqual(served);
+  });
+});
+
+test('a template in the pool: its copies are claimed, and an alias that moves replaces them', async () => {
+  const id = await create();
+  await service.stop();
+  service = await start({ MAYFLY_POOL: 'template:web=1' });
+  const first = await storeSnapshot({ core: service.core, driver }, id, { alias: 'web' });
+  await service.core.pool.refreshTemplates();
+  await poolFull();
+  expect((await call('POST', '/sandboxes', { template: 'web' })).body.snapshot_id).toBe(first);
+  await poolFull();
+  await service.core.store.snapshots.remove(first, Date.now());
+  const second = await storeSnapshot({ core: service.core, driver }, id, { alias: 'web' });
+  await service.core.pool.refreshTemplates();
+  await poolFull();
+  await expect.poll(() => driver.machines.filter(({ paused, destroyed }) => paused && !destroyed).length).toBe(1);
+  const pooled = driver.machines.find(({ paused, destroyed }) => paused && !destroyed);
+  expect(pooled?.snapshotId).toBe(second);
+  expect((await call('POST', '/sandboxes', { template: 'web' })).status).toBe(201);
+  expect(pooled?.paused).toBe(false);
 });

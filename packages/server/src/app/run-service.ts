@@ -70,7 +70,14 @@ const destructionPace = { deadlineMs: 120_000, pauseMs: 1_000 };
 export async function destroySandboxes(): Promise<number> {
   try {
     const nowhere = { host: '127.0.0.1', port: 0, previewHost: '127.0.0.1', previewPort: 0 };
-    const config: Config = { ...serviceConfig(), ...nowhere, apiTls: false, tlsFiles: undefined, pool: {} };
+    const config: Config = {
+      ...serviceConfig(),
+      ...nowhere,
+      apiTls: false,
+      tlsFiles: undefined,
+      pool: {},
+      poolTemplates: [],
+    };
     const service = await startService(serviceOptions(config));
     await using _stopped = { [Symbol.asyncDispose]: () => service.stop() };
     const actor = { kind: 'operator', name: 'npm run destroy' } as const;

@@ -101,7 +101,7 @@ test('what a crash left unfinished is failed at the next start, and its idempote
   const admit = () => undefined;
   await store.sandboxes.insert({ ...fresh, id: 'sbx_new', idempotencyKey: 'k' }, admit);
   await store.sandboxes.insert({ ...fresh, id: 'sbx_run', idempotencyKey: null }, admit);
-  const provisioning = { id: 'sbx_run', status: 'provisioning', expiresAtMs: null } as const;
+  const provisioning = { id: 'sbx_run', status: 'provisioning', machineId: null, expiresAtMs: null } as const;
   await store.sandboxes.change(provisioning, { status: 'running', readyAtMs: 2, expiresAtMs: 9 });
   await store.executions.insert({ id: 'exec_run', accountId, sandboxId: 'sbx_run', startedAtMs: Date.now() });
   await store.close();

@@ -13,6 +13,7 @@ import { removeOldRecords } from '../core/recovery/retention.ts';
 import { destroyAllSandboxes, detachAllSandboxes, expireSandboxes } from '../core/sandboxes/end.ts';
 import { closeHttp } from '../core/scheduling/deadline.ts';
 import { repeat } from '../core/scheduling/repeat.ts';
+import { keepSnapshots } from '../core/snapshots/recover.ts';
 import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import type { Readiness } from '../http/http-app.ts';
 import type { ReadingLimits } from '../http/slow-readers.ts';
@@ -30,9 +31,12 @@ import { type Previews, startPreviews } from './previews.ts';
 
 const expiryPeriodMs = 60_000;
 const reconcilePeriodMs = 15_000;
+const snapshotPeriodMs = 30_000;
 const retentionPeriodMs = 3_600_000;
 /** A measurement takes microseconds, and a guest can fill a gigabyte in a second. */
 const evictionPeriodMs = 250;
+/** How soon the pool follows an alias that moved, or a template that was deleted. */
+const poolTemplatesPeriodMs = 5_000;
 const drainMs = 10_000;
 
 export interface ServiceOptions {
@@ -90,6 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.use(repeat('expiry', expiryPeriodMs, () => expireSandboxes(core), log));
   acquired.use(repeat('reconcile', reconcilePeriodMs, () => reconcile(core), log));
   acquired.use(repeat('executions', reconcilePeriodMs, () => recoverExecutions(core), log));
+  acquired.use(repeat('snapshots', snapshotPeriodMs, () => keepSnapshots(core), log));
   acquired.use(repeat('retention', retentionPeriodMs, () => removeOldRecords(core, config.retentionDays), log));
   const evictor = new Evictor(core);
   acquired.use(repeat('eviction', evictionPeriodMs, () => evictor.check(), log));
@@ -104,6 +109,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const url = await listen(app, config);
   readiness = 'ready';
   core.pool.start();
+  if (core.pool.hasTemplates) {
+    acquired.use(repeat('pool_templates', poolTemplatesPeriodMs, () => core.pool.refreshTemplates(), log));
+  }
   log.info({ url }, 'service_ready');
 
   const resources = acquired.move();

@@ -88,21 +88,46 @@ export const ipv4Ranges = z.string({ error: rangesError }).transform((text, cont
   return z.NEVER;
 });
 
-const maxPoolOfOneSize = 100;
-const poolError = `must be sizes and numbers, e.g. small=1,large=2 (at most ${maxPoolOfOneSize} of one size), or none`;
+const maxPooledAlike = 100;
+const poolError = `must be sizes or templates with numbers, e.g. small=1,template:web-app=2 (at most ${maxPooledAlike} of one kind; a template of another account: template:EMAIL/NAME=2), or none`;
+const pooledSize = /^(\w+)\s*=\s*(\d{1,3})$/;
+const pooledTemplate = /^template:(?:([^\s@/=]+@[^\s@/=]+)\/)?([a-z0-9][a-z0-9._-]{0,99})\s*=\s*(\d{1,3})$/;
 
-/** How many machines of each size the pool holds, e.g. `small=1,medium=2`; `none` for no pool. */
-export const pool = z.string({ error: poolError }).transform((text, context) => {
-  const targets: Partial<Record<SizeName, number>> = {};
-  if (text.trim() === 'none') return targets;
-  for (const part of text.split(',')) {
-    const [, size, count] = /^\s*(\w+)\s*=\s*(\d{1,3})\s*$/.exec(part) ?? [];
-    const name = sizeNames.find((known) => known === size);
-    if (name === undefined || targets[name] !== undefined || Number(count) > maxPoolOfOneSize) {
-      context.addIssue({ code: 'custom', message: poolError });
-      return z.NEVER;
-    }
-    targets[name] = Number(count);
+/** What the pool holds. */
+interface PoolSetting {
+  readonly sizes: Readonly<Partial<Record<SizeName, number>>>;
+  /** Without an e-mail address: of the first account. */
+  readonly templates: readonly { readonly email: string | undefined; readonly alias: string; readonly count: number }[];
+}
+
+/** How many machines of each size and template the pool holds, e.g. `small=1,template:web-app=2`; `none` for no pool. */
+export const pool = z.string({ error: poolError }).transform((text, context): PoolSetting => {
+  if (text.trim() === 'none') return { sizes: {}, templates: [] };
+  const parts = text.split(',').map((part) => parsePooled(part.trim()));
+  const names = new Set(parts.map((part) => part?.name));
+  if (names.size === parts.length && parts.every((part) => part !== undefined && part.count <= maxPooledAlike)) {
+    return {
+      sizes: Object.fromEntries(parts.flatMap((part) => (part?.size ? [[part.size, part.count]] : []))),
+      templates: parts.flatMap((part) => (part?.template ? [{ ...part.template, count: part.count }] : [])),
+    };
   }
-  return targets;
+  context.addIssue({ code: 'custom', message: poolError });
+  return z.NEVER;
 });
+
+interface Pooled {
+  readonly name: string;
+  readonly count: number;
+  readonly size?: SizeName;
+  readonly template?: { readonly email: string | undefined; readonly alias: string };
+}
+
+function parsePooled(part: string): Pooled | undefined {
+  const [, email, alias, ofTemplate] = pooledTemplate.exec(part) ?? [];
+  if (alias !== undefined) {
+    return { name: `template:${email ?? ''}/${alias}`, count: Number(ofTemplate), template: { email, alias } };
+  }
+  const [, name, ofSize] = pooledSize.exec(part) ?? [];
+  const size = sizeNames.find((known) => known === name);
+  return size && { name: size, count: Number(ofSize), size };
+}

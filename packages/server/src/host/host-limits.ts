@@ -1,4 +1,4 @@
-import { maxCallsInFlight } from '../machines/protocol/messages.ts';
+import { maxCallsInFlight, maxSavesInFlight } from '../machines/protocol/messages.ts';
 
 /** What a service may take of the host process. A service that exceeds a limit waits or is disconnected; the host process never grows with it. */
 export interface HostLimits {
@@ -8,6 +8,9 @@ export interface HostLimits {
   readonly diskReserveBytes: number;
   /** Further calls are not read until one ends, whatever connection it came from. */
   readonly callsInFlight: number;
+  /** Saves at once. Further ones wait, and are refused once as many wait as `waitingSaves` says. */
+  readonly savesInFlight: number;
+  readonly waitingSaves: number;
   readonly callsPerSecond: number;
   /** Launches, destructions and the like, which cost the whole host something. */
   readonly changesPerSecond: number;
@@ -22,6 +25,8 @@ export interface HostLimits {
   readonly stallMs: number;
   /** How long a launch may take. */
   readonly launchMs: number;
+  /** How long a save may take. */
+  readonly saveMs: number;
   /** How long any other call may take, and each attempt of a cleanup. */
   readonly callMs: number;
   /** How often a cleanup that failed is tried again. */
@@ -32,6 +37,8 @@ export const defaultHostLimits: HostLimits = {
   maxMachines: 1_000,
   diskReserveBytes: 0,
   callsInFlight: maxCallsInFlight,
+  savesInFlight: maxSavesInFlight,
+  waitingSaves: 16,
   callsPerSecond: 1_000,
   changesPerSecond: 100,
   handshakesPerSecond: 20,
@@ -40,6 +47,7 @@ export const defaultHostLimits: HostLimits = {
   unreadBytes: 1024 * 1024,
   stallMs: 30_000,
   launchMs: 120_000,
+  saveMs: 15 * 60_000,
   callMs: 60_000,
   cleanupPeriodMs: 5_000,
 };

@@ -1,6 +1,13 @@
 import { formatBytes } from '@mayfly/contract';
 import { oneLine } from '../core/errors/api-error.ts';
-import type { LaunchRequest, Machine, MachineDriver, MachineExit } from '../core/ports/machine-driver.ts';
+import type {
+  LaunchRequest,
+  Machine,
+  MachineDriver,
+  MachineExit,
+  SaveResult,
+  StoredSnapshot,
+} from '../core/ports/machine-driver.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { withDeadline } from '../core/scheduling/deadline.ts';
@@ -24,11 +31,11 @@ interface Entry {
 }
 
 export interface MachineTableOptions {
-  readonly driver: Pick<MachineDriver, 'launch' | 'adopt'>;
+  readonly driver: Pick<MachineDriver, 'launch' | 'adopt' | 'snapshots' | 'deleteSnapshot'>;
   readonly log: Log;
   /** How many machines may exist at once, those being launched and those that have exited included. */
   readonly maxMachines: number;
-  /** Launches are refused while the file system of the data folder has less than this left. */
+  /** Launches and saves are refused while the file system of the data folder has less than this left. */
   readonly diskReserveBytes: number;
   /** What that file system has left. */
   readonly diskFreeBytes: () => Promise<number>;
@@ -101,6 +108,21 @@ export class MachineTable {
     const { machine, exit } = this.#entryOf(id);
     if (exit) throw new CallFailed('unknown_machine', `The machine ${id} has exited.`);
     return machine;
+  }
+
+  /** Saves a machine as a snapshot. */
+  async save(id: string, snapshotId: string): Promise<SaveResult> {
+    const machine = this.get(id);
+    await this.#requireDisk();
+    return await machine.save(snapshotId);
+  }
+
+  snapshots(): Promise<readonly StoredSnapshot[]> {
+    return this.#options.driver.snapshots();
+  }
+
+  deleteSnapshot(id: string): Promise<void> {
+    return this.#options.driver.deleteSnapshot(id);
   }
 
   /** Destroys a machine and forgets it. Does nothing if there is none. When this fails, the cleanup tries again: perhaps no service will. */

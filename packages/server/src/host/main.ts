@@ -16,7 +16,7 @@ try {
   const { dataDir, serviceGid } = driverOptions;
   const log = openLog({ logLevel }).child({ process: 'host' });
   const openDriver = () =>
-    QemuDriver.open({ ...driverOptions, log }).catch((error: unknown) => {
+    QemuDriver.open({ ...driverOptions, diskReserveBytes, log }).catch((error: unknown) => {
       throw error instanceof NewerMachineRecord ? new CannotStart(error.message, { cause: error }) : error;
     });
   const limits = { diskReserveBytes, ...(maxMachines !== undefined && { maxMachines }) };

@@ -3,12 +3,20 @@ import type { Socket } from 'node:net';
 import PQueue from 'p-queue';
 import type { z } from 'zod';
 import { oneLine } from '../core/errors/api-error.ts';
-import type { MachineExit } from '../core/ports/machine-driver.ts';
+import { HostFull, type MachineExit, SnapshotUnusable, type StoredSnapshot } from '../core/ports/machine-driver.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { DeadlineExceeded, withDeadline } from '../core/scheduling/deadline.ts';
 import { MalformedMessage, parseMessage, sendMessage } from '../machines/protocol/message-stream.ts';
-import { type HostCall, type HostMessage, hostCall, type results } from '../machines/protocol/messages.ts';
+import {
+  type HostCall,
+  type HostMessage,
+  hostCall,
+  type ListedSnapshot,
+  type results,
+  type SnapshotsPage,
+  snapshotsPerPage,
+} from '../machines/protocol/messages.ts';
 import type { HostLimits } from './host-limits.ts';
 import { CallFailed, type MachineTable } from './machine-table.ts';
 
@@ -29,16 +37,28 @@ export interface CallTurns {
   readonly calls: PQueue;
   /** Calls that change something run programs on the host, which all data folders share. */
   readonly changes: PQueue;
+  /** Saves take minutes. They have places of their own, and a connection that ended does not cancel them. */
+  readonly saves: PQueue;
 }
 
-export function createCallTurns({ callsInFlight, callsPerSecond, changesPerSecond }: HostLimits): CallTurns {
+export function createCallTurns(limits: HostLimits): CallTurns {
+  const { callsInFlight, callsPerSecond, changesPerSecond, savesInFlight } = limits;
   return {
     calls: new PQueue({ concurrency: callsInFlight, interval: 1_000, intervalCap: callsPerSecond }),
     changes: new PQueue({ interval: 1_000, intervalCap: changesPerSecond }),
+    saves: new PQueue({ concurrency: savesInFlight }),
   };
 }
 
-const changingCalls: readonly HostCall['call'][] = ['launch', 'destroy', 'pause', 'resume', 'set_egress'];
+const changingCalls: readonly HostCall['call'][] = [
+  'launch',
+  'destroy',
+  'pause',
+  'resume',
+  'set_egress',
+  'save',
+  'delete_snapshot',
+];
 
 /** Serves the calls of one connection. Its launches are cancelled when the connection ends; its machines stay. */
 export class Session {
@@ -64,7 +84,7 @@ export class Session {
       const call = parseMessage(line, hostCall);
       if (call.id <= this.#lastId) throw new MalformedMessage('the id of the call was used before');
       this.#lastId = call.id;
-      void this.#running.track(this.#options.turns.calls.add(() => this.#answer(call)));
+      void this.#running.track(this.#takeTurn(call));
       await this.#readyForNext();
     }
   }
@@ -98,6 +118,16 @@ export class Session {
   /** Resolves when nothing that this connection asked for is being worked on. */
   idle(): Promise<void> {
     return this.#running.idle();
+  }
+
+  /** Answers a call when it is its turn. */
+  async #takeTurn(call: HostCall): Promise<void> {
+    const { turns, limits } = this.#options;
+    if (call.call !== 'save') return await turns.calls.add(() => this.#answer(call));
+    await turns.calls.add(() => {});
+    if (turns.saves.size < limits.waitingSaves) return await turns.saves.add(() => this.#answer(call));
+    const message = `${limits.waitingSaves} saves are waiting for their turn already. Try again later.`;
+    this.send({ id: call.id, error: { code: 'failed', message } });
   }
 
   /** Waits until a call could start at once and the service has read its answers. */
@@ -156,6 +186,15 @@ export class Session {
       case 'destroy':
         await withDeadline('the destruction', limits.callMs, machines.destroy(call.machine));
         return {};
+      case 'save': {
+        const saved = await withDeadline('the save', limits.saveMs, machines.save(call.machine, call.snapshot));
+        return { paused_ms: saved.pausedMs, snapshot: listed(saved.snapshot) };
+      }
+      case 'snapshots':
+        return snapshotsPage(await withDeadline('the list', limits.callMs, machines.snapshots()), call.after);
+      case 'delete_snapshot':
+        await withDeadline('the deletion', limits.callMs, machines.deleteSnapshot(call.snapshot));
+        return {};
       case 'pause':
       case 'resume':
         await withDeadline(`the ${call.call}`, limits.callMs, machines.get(call.machine)[call.call]());
@@ -163,12 +202,12 @@ export class Session {
     }
   }
 
-  async #launch({ id, machine, size, egress }: Extract<HostCall, { call: 'launch' }>): Promise<void> {
+  async #launch({ id, machine, size, egress, snapshot }: Extract<HostCall, { call: 'launch' }>): Promise<void> {
     const { machines, limits } = this.#options;
     const abort = new AbortController();
     this.#launches.set(id, abort);
     try {
-      const launched = machines.launch({ id: machine, size, egress, signal: abort.signal });
+      const launched = machines.launch({ id: machine, size, egress, snapshotId: snapshot, signal: abort.signal });
       await withDeadline('the launch', limits.launchMs, launched);
     } catch (error) {
       // After the deadline, the machine is destroyed as soon as it is ready.
@@ -182,5 +221,17 @@ export class Session {
 
 function failureOf(error: unknown): Pick<CallFailed, 'code' | 'message'> {
   if (error instanceof CallFailed) return error;
+  if (error instanceof HostFull) return { code: 'disk_full', message: oneLine(error) };
+  if (error instanceof SnapshotUnusable) return { code: 'unusable_snapshot', message: oneLine(error) };
   return { code: error instanceof DeadlineExceeded ? 'too_late' : 'failed', message: oneLine(error) };
+}
+
+function listed({ id, size, files }: StoredSnapshot): ListedSnapshot {
+  return { snapshot: id, size, files: files.map((file) => ({ id: file.id, bytes: file.bytes })) };
+}
+
+/** The snapshots after the given id, up to a page. They are in the order of their ids. */
+function snapshotsPage(stored: readonly StoredSnapshot[], after = ''): SnapshotsPage {
+  const later = stored.filter(({ id }) => id > after);
+  return { snapshots: later.slice(0, snapshotsPerPage).map(listed), more: later.length > snapshotsPerPage };
 }

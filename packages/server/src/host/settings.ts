@@ -17,7 +17,7 @@ const settings = z.strictObject({
   logLevel: z.string(),
   engine: z.custom<QemuDriverOptions['engine']>(isObject),
   templates: z.custom<QemuDriverOptions['templates']>(isObject),
-  tools: z.strictObject({ jailPath: z.string(), netPath: z.string() }),
+  tools: z.strictObject({ jailPath: z.string(), netPath: z.string(), ramPath: z.string() }),
   diskRates: z.strictObject({ bytesPerSecond: bytes, operationsPerSecond: z.number().positive() }),
   memoryBytes: bytes,
   refusedRanges: z.array(z.string()),

@@ -93,8 +93,12 @@ function countAccount(core: Core, account: AccountRecord, request: FastifyReques
     core.metrics.rateLimited('requests');
     throw rateLimitExceeded(`${counted.limit} requests per minute for an account`);
   }
-  if (!isCreate) return;
-  const creations = core.windows.countCreation(account);
+  if (isCreate) countCreations(core, request, 1);
+}
+
+/** Counts the sandboxes that the request creates in the account's creation window: all of them, or it throws. */
+export function countCreations(core: Core, request: FastifyRequest, count: number): void {
+  const creations = core.windows.countCreations(accountOf(request), count);
   if (!creations.exceeded) return;
   request.counted = creations;
   core.metrics.rateLimited('creations');

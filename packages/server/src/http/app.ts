@@ -9,12 +9,14 @@ import { answerClientError, answerRefusedUrl, maxHeaderBytes, sendError } from '
 import { addHooks, prepareRequest, requestIdOf, sourceReader } from './hooks.ts';
 import type { ApiTls, HttpApp, HttpDeps } from './http-app.ts';
 import { accountRoutes } from './routes/account.ts';
+import { copyRoutes } from './routes/copies.ts';
 import { executionRoutes } from './routes/executions.ts';
 import { fileRoutes } from './routes/files.ts';
 import { operationalRoutes } from './routes/operational.ts';
 import { portRoutes } from './routes/ports.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { sandboxRoutes } from './routes/sandboxes.ts';
+import { snapshotRoutes } from './routes/snapshots.ts';
 import { cutSlowReaders, defaultReadingLimits } from './slow-readers.ts';
 
 /** Further connections are closed as soon as they are accepted. */
@@ -96,8 +98,10 @@ function addVersionOne(v1: HttpApp, deps: HttpDeps, admit: AdmitRequest): void {
     throw pathNotFound();
   });
   sandboxRoutes(v1, deps);
+  copyRoutes(v1, deps);
   executionRoutes(v1, deps);
   fileRoutes(v1, deps);
   portRoutes(v1, deps);
+  snapshotRoutes(v1, deps);
   accountRoutes(v1, deps);
 }

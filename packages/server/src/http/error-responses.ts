@@ -64,7 +64,7 @@ function logRefusal({ log }: Pick<Core, 'log'>, ids: object, { status, type }: A
 }
 
 /** The error that a caller sees for anything thrown. */
-function apiErrorOf(error: unknown): ApiError {
+export function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isFrameworkRefusal(error)) {
     const message = frameworkMessages[error.code ?? ''] ?? error.message;

@@ -47,7 +47,7 @@ export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): 
 function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: FastifyReply): void {
   const { account } = request;
   if (request.method === 'GET' || account === undefined) return;
-  const { key_id: keyId, error_type: errorType, sandbox_id: sandboxId } = request.logged;
+  const { key_id: keyId, error_type: errorType, sandbox_id: sandboxId, snapshot_id: snapshotId } = request.logged;
   const { operation } = request.routeOptions.config;
   if (keyId === undefined || operation === undefined || errorType === 'rate_limit_exceeded') return;
   audit.note(
@@ -55,7 +55,7 @@ function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: Fasti
       actor: { kind: 'api_key', keyId, sourceAddress: request.source },
       accountId: account.id,
       action: operation,
-      target: sandboxId ?? null,
+      target: sandboxId ?? snapshotId ?? null,
       details: null,
       requestId: request.id,
     },

@@ -67,7 +67,14 @@ declare module 'fastify' {
     /** Set by authentication; read it with `accountOf`. */
     account: AccountRecord | undefined;
     /** Fields added to the request's log line. */
-    logged: { account_id?: string; key_id?: string; sandbox_id?: string; execution_id?: string; error_type?: string };
+    logged: {
+      account_id?: string;
+      key_id?: string;
+      sandbox_id?: string;
+      snapshot_id?: string;
+      execution_id?: string;
+      error_type?: string;
+    };
     /** How the request was counted; the RateLimit headers of the response describe this window as it is when they are sent. */
     counted: CountedRequest | undefined;
     /** The source of the request; behind trusted proxies, not their address. Always a valid address. */

@@ -69,6 +69,8 @@ const programs = {
       const path = { id: created.data.id };
       const executed = await client.POST('/sandboxes/{id}/exec', { params: { path }, body: { command: 'true' } });
       if (executed.data === undefined) throw new Error(executed.error.error.message);
+      const taken = await client.POST('/sandboxes/{id}/snapshots', { params: { path } });
+      if (taken.data === undefined) throw new Error(taken.error.error.message);
       const answers = [
         created,
         executed,
@@ -83,6 +85,12 @@ const programs = {
         await client.POST('/sandboxes/{id}/ports', { params: { path }, body: { port: 80 } }),
         await client.GET('/sandboxes/{id}/ports', { params: { path } }),
         await client.DELETE('/sandboxes/{id}/ports/{port}', { params: { path: { ...path, port: 80 } } }),
+        taken,
+        await client.GET('/snapshots'),
+        await client.GET('/snapshots/{id}', { params: { path: { id: taken.data.id } } }),
+        await client.POST('/sandboxes/{id}/rollback', { params: { path }, body: { snapshot_id: taken.data.id } }),
+        await client.POST('/sandboxes/{id}/fork', { params: { path } }),
+        await client.DELETE('/snapshots/{id}', { params: { path: { id: taken.data.id } } }),
         await client.GET('/usage'),
         await client.GET('/account'),
         await client.DELETE('/sandboxes/{id}', { params: { path } }),
@@ -102,6 +110,7 @@ const programs = {
       const created = await api.createSandbox<true>();
       const path = { id: created.data.id };
       const executed = await api.runCommand<true>({ path, body: { command: 'true' } });
+      const taken = await api.createSnapshot<true>({ path });
       const answers = [
         created,
         executed,
@@ -116,6 +125,12 @@ const programs = {
         await api.exposePort({ path, body: { port: 80 } }),
         await api.listPorts({ path }),
         await api.closePort({ path: { ...path, port: 80 } }),
+        taken,
+        await api.listSnapshots(),
+        await api.getSnapshot({ path: { id: taken.data.id } }),
+        await api.rollbackSandbox({ path, body: { snapshot_id: taken.data.id } }),
+        await api.forkSandbox({ path }),
+        await api.deleteSnapshot({ path: { id: taken.data.id } }),
         await api.getUsage(),
         await api.getAccount(),
         await api.deleteSandbox({ path }),

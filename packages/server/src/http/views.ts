@@ -3,11 +3,15 @@ import {
   type ClosedPort,
   type DeletedFile,
   type DeletedSandbox,
+  type DeletedSnapshot,
   type ExecutionList,
+  type ForkResult,
   type Port,
   type PortList,
   type Sandbox,
   type SandboxList,
+  type Snapshot,
+  type SnapshotList,
   type ExecutionSummary as SummaryView,
   sizes,
   type Usage,
@@ -15,6 +19,7 @@ import {
 } from '@mayfly/contract';
 import { limitsOf } from '../core/accounts/account-limits.ts';
 import type { Core } from '../core/context.ts';
+import type { ForkOutcome } from '../core/copies/fork.ts';
 import type { ExecutionListPage } from '../core/executions/execution-records.ts';
 import type { DeletedFileRecord, WrittenFileRecord } from '../core/files/sandbox-files.ts';
 import { usdOf } from '../core/money/balance.ts';
@@ -23,7 +28,10 @@ import type { AccountRecord } from '../core/ports/store/account-store.ts';
 import type { ExecutionSummary } from '../core/ports/store/execution-store.ts';
 import type { PreviewRecord } from '../core/ports/store/preview-store.ts';
 import type { SandboxRecord } from '../core/ports/store/sandbox-store.ts';
+import type { SnapshotRecord } from '../core/ports/store/snapshot-store.ts';
 import type { SandboxPage } from '../core/sandboxes/read.ts';
+import type { SnapshotListPage } from '../core/snapshots/read.ts';
+import { apiErrorOf } from './error-responses.ts';
 
 /** A sandbox as the API shows it. */
 export function sandboxView(record: SandboxRecord): Sandbox {
@@ -36,6 +44,7 @@ export function sandboxView(record: SandboxRecord): Sandbox {
     status_reason: record.statusReason,
     size: record.size,
     resources: { vcpu, memory_gb: memoryGb, disk_gb: diskGb },
+    snapshot_id: record.origin?.snapshotId ?? null,
     timeout_minutes: record.timeoutMinutes,
     created_at: isoTime(record.createdAtMs),
     ready_at: isoTimeOrNull(record.readyAtMs),
@@ -56,6 +65,13 @@ export function sandboxListView(page: SandboxPage): SandboxList {
     has_more: page.nextCursorMs !== null,
     next_cursor: isoTimeOrNull(page.nextCursorMs),
   };
+}
+
+/** One copy of a fork. Errors that are not meant for callers are shown as the API shows them elsewhere. */
+export function forkResultView(outcome: ForkOutcome): ForkResult {
+  if ('sandbox' in outcome) return { object: 'fork_result', sandbox: sandboxView(outcome.sandbox), error: null };
+  const { type, message } = apiErrorOf(outcome.error);
+  return { object: 'fork_result', sandbox: null, error: { type, message } };
 }
 
 export function executionListView({ executions, nextCursor }: ExecutionListPage): ExecutionList {
@@ -105,6 +121,33 @@ export function closedPortView(sandboxId: string, port: number): ClosedPort {
   return { object: 'port', sandbox_id: sandboxId, port, deleted: true };
 }
 
+export function snapshotView(record: SnapshotRecord): Snapshot {
+  return {
+    object: 'snapshot',
+    id: record.id,
+    name: record.name,
+    alias: record.alias,
+    sandbox_id: record.sandboxId,
+    size: record.size,
+    status: record.status,
+    bytes: record.bytes,
+    created_at: isoTime(record.createdAtMs),
+  };
+}
+
+export function snapshotListView({ snapshots, nextCursorMs }: SnapshotListPage): SnapshotList {
+  return {
+    object: 'list',
+    data: snapshots.map(snapshotView),
+    has_more: nextCursorMs !== null,
+    next_cursor: isoTimeOrNull(nextCursorMs),
+  };
+}
+
+export function deletedSnapshotView(id: string): DeletedSnapshot {
+  return { object: 'snapshot', id, deleted: true };
+}
+
 export function accountView(
   account: AccountRecord,
   balanceMicroUsd: number,
@@ -128,6 +171,7 @@ export function usageView(usage: UsageSummary): Usage {
     period_days: usage.days,
     balance_usd: usdOf(usage.balanceMicroUsd),
     spent_usd: usdOf(usage.spentMicroUsd),
+    snapshot_storage_usd: usdOf(usage.storageMicroUsd),
     added_usd: usdOf(usage.addedMicroUsd),
     sandboxes_created: usage.sandboxesCreated,
     runtime_minutes: usage.runtimeMinutes,

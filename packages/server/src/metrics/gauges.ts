@@ -1,6 +1,6 @@
-import { sizeNames } from '@mayfly/contract';
+import { sizeNames, snapshotStatuses } from '@mayfly/contract';
 import { Gauge, type Registry } from 'prom-client';
-import type { Readings } from '../core/ports/metrics.ts';
+import type { Readings, SnapshotCount } from '../core/ports/metrics.ts';
 import { openStatuses } from '../core/ports/store/sandbox-store.ts';
 import { withDeadline } from '../core/scheduling/deadline.ts';
 
@@ -43,6 +43,24 @@ export function addGauges(registry: Registry, readings: Readings): void {
       for (const { status, size, count } of counts) this.set({ status, size }, count);
     },
   });
+  const perStatus = (name: string, help: string, read: (count: SnapshotCount) => number) =>
+    new Gauge({
+      name,
+      help: `${help}; absent while the database does not answer.`,
+      labelNames: ['status'],
+      registers,
+      async collect() {
+        const counts = await withDeadline('counting snapshots', databaseMs, readings.snapshots()).catch(
+          () => undefined,
+        );
+        this.reset();
+        if (counts === undefined) return;
+        for (const status of snapshotStatuses) this.set({ status }, 0);
+        for (const count of counts) this.set({ status: count.status }, read(count));
+      },
+    });
+  perStatus('mayfly_snapshots', 'Snapshots', ({ count }) => count);
+  perStatus('mayfly_snapshot_stored_bytes', 'What snapshots take on disk', ({ bytes }) => bytes);
   perSize('mayfly_pool_machines_ready', 'Machines ready in the pool.', (size) => readings.poolReady(size));
   perSize('mayfly_pool_machines_target', 'Target number of machines in the pool.', (size) => readings.poolTarget(size));
   single('mayfly_restores_in_flight', 'Restores in progress.', () => readings.restoresInFlight());

@@ -7,6 +7,7 @@ const documents = new URL('../../../../docs/', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, documents), 'utf8');
 const readings: Readings = {
   sandboxes: async () => [{ status: 'running', size: 'small', count: 3 }],
+  snapshots: async () => [{ status: 'ready', count: 2, bytes: 4_096 }],
   poolReady: (size) => (size === 'small' ? 1 : 0),
   poolTarget: () => 2,
   restoresInFlight: () => 1,
@@ -59,6 +60,9 @@ test('readings show the current value, and zero where there is none', async () =
   const text = await watched().text();
   expect(text).toContain('mayfly_sandboxes{status="running",size="small"} 3');
   expect(text).toContain('mayfly_sandboxes{status="deleting",size="large"} 0');
+  expect(text).toContain('mayfly_snapshots{status="ready"} 2');
+  expect(text).toContain('mayfly_snapshots{status="failed"} 0');
+  expect(text).toContain('mayfly_snapshot_stored_bytes{status="ready"} 4096');
   expect(text).toContain('mayfly_pool_machines_ready{size="small"} 1');
   expect(text).toContain('mayfly_restores_waiting 4');
   expect(text).toContain('mayfly_teardowns_waiting 5');

@@ -70,6 +70,21 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     'Creates refused at machine capacity: the host or MAYFLY_MAX_MACHINES allows no more machines.',
     { reason: ['ceiling', 'memory', 'disk'] },
   );
+  const snapshots = histogram(
+    registry,
+    'mayfly_snapshot_duration_seconds',
+    'Time from the admission of a snapshot until it is ready or has failed.',
+    ['size', 'outcome'],
+    [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
+  );
+  const snapshotPauses = histogram(
+    registry,
+    'mayfly_snapshot_pause_seconds',
+    'Time that a machine stood still while it was saved.',
+    ['size'],
+    [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  );
+  const snapshotsDeleted = counter(registry, 'mayfly_snapshots_deleted_total', 'Snapshots that were deleted.');
   const evicted = counter(
     registry,
     'mayfly_sandboxes_evicted_total',
@@ -79,7 +94,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   const charged = counter(
     registry,
     'mayfly_ledger_charged_micro_usd_total',
-    'Millionths of a dollar charged for finished runs.',
+    'Millionths of a dollar charged for finished runs and stored snapshots.',
   );
   const credited = counter(
     registry,
@@ -147,6 +162,11 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     teardownFailed: () => teardownsFailed.inc(),
     teardownRetried: () => teardownsRetried.inc(),
     capacityRefused: (reason) => capacity.inc({ reason }),
+    snapshotEnded: ({ size, outcome, durationMs, pausedMs }) => {
+      snapshots.observe({ size, outcome }, durationMs / 1_000);
+      if (pausedMs !== undefined) snapshotPauses.observe({ size }, pausedMs / 1_000);
+    },
+    snapshotDeleted: () => snapshotsDeleted.inc(),
     sandboxEvicted: (reason) => evicted.inc({ reason }),
     charged: (microUsd) => charged.inc(microUsd),
     credited: (microUsd) => (microUsd < 0 ? takenBack.inc(-microUsd) : credited.inc(microUsd)),

@@ -1,4 +1,4 @@
-import type { ExecutionStatus, SandboxStatus, SizeName } from '@mayfly/contract';
+import type { ExecutionStatus, SandboxStatus, SizeName, SnapshotStatus } from '@mayfly/contract';
 import type { ColumnDataType, Generated } from 'kysely';
 
 // The tables. Times are unix milliseconds and money is millionths of a dollar, both as 64-bit integers; booleans are 0 or 1.
@@ -20,6 +20,8 @@ export interface AccountsTable {
   limit_max_timeout_minutes: Limit;
   limit_api_keys: Limit;
   limit_stored_output_mb: Limit;
+  limit_snapshots: Limit;
+  limit_snapshot_storage_mb: Limit;
   /** The sum of the output_bytes of the account's executions, written together with them. */
   stored_output_bytes: Generated<number>;
   created_at_ms: number;
@@ -47,10 +49,33 @@ export interface SandboxesTable {
   price_micro_usd_per_hour: number;
   /** The machine that serves it, once it is ready. */
   machine_id: string | null;
+  // What it was copied from: all null for the template of its size; no snapshot for a fork.
+  origin_sandbox_id: string | null;
+  origin_snapshot_id: string | null;
+  origin_at_ms: number | null;
   created_at_ms: number;
   ready_at_ms: number | null;
   expires_at_ms: number | null;
   deleted_at_ms: number | null;
+}
+
+export interface SnapshotsTable {
+  id: string;
+  account_id: string;
+  /** The sandbox that was saved. */
+  sandbox_id: string;
+  name: string | null;
+  alias: string | null;
+  size: SizeName;
+  status: SnapshotStatus;
+  /** Zero until it is ready. */
+  bytes: number;
+  idempotency_key: string | null;
+  /** Per GiB and 30 days. */
+  price_micro_usd_per_gb_month: number;
+  /** Its storage is in the ledger until this time. */
+  charged_until_ms: number;
+  created_at_ms: number;
 }
 
 export interface ExecutionsTable {
@@ -76,11 +101,13 @@ export interface ExecutionsTable {
 export interface LedgerEntriesTable {
   id: string;
   account_id: string;
-  kind: 'credit' | 'usage';
+  kind: 'credit' | 'usage' | 'storage';
   /** Positive amounts increase the balance. */
   amount_micro_usd: number;
   /** Of usage: the sandbox that was charged. Unique, so each sandbox is charged at most once. */
   sandbox_id: string | null;
+  /** Of storage: the snapshot that was charged. It is charged for one period after the other. */
+  snapshot_id: string | null;
   /** Of usage. */
   runtime_ms: number | null;
   note: string;
@@ -126,6 +153,7 @@ export interface Schema {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
   sandboxes: SandboxesTable;
+  snapshots: SnapshotsTable;
   executions: ExecutionsTable;
   ledger_entries: LedgerEntriesTable;
   previews: PreviewsTable;

@@ -125,7 +125,7 @@ describe('the decision', () => {
   const state = (changes: Partial<LayoutState> = {}): LayoutState => ({
     dataDir: '/data',
     ownerUid: 0,
-    names: ['lock', 'lock-supervisor', 'machines', 'run', 'service', 'lost+found'],
+    names: ['bases', 'lock', 'lock-supervisor', 'machines', 'run', 'service', 'snapshots', 'lost+found'],
     service: { ...user, isFolder: true, names: ['mayfly.db'] },
     ...changes,
   });

@@ -19,7 +19,7 @@ import { agentSocketsOf, maxSocketPathBytes } from '../machines/protocol/run-fol
 import { makeRunFolder } from '../machines/qemu/agent-sockets.ts';
 
 /** What stays in the data folder itself, because it belongs to the host process or to the supervisor. */
-const hostNames = ['lock', 'machines', 'run', 'service'];
+const hostNames = ['bases', 'lock', 'machines', 'run', 'service', 'snapshots'];
 
 /** An id as long as that of any machine. */
 const longestMachineId = `pool_${'x'.repeat(24)}`;

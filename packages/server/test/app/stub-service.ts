@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import type { ErrorBody, Execution, Sandbox, SandboxList } from '@mayfly/contract';
+import type { ErrorBody, Execution, Sandbox, SandboxList, Snapshot } from '@mayfly/contract';
 import { checkResponse } from '@mayfly/contract/testing';
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
@@ -32,6 +32,7 @@ export class StubClock {
 type AnswerBody = Fields<Sandbox> &
   Fields<Execution> &
   Fields<SandboxList> &
+  Fields<Snapshot> &
   ErrorBody &
   Record<'object' | 'status', string>;
 type Fields<Resource> = Omit<Resource, 'object' | 'status'>;

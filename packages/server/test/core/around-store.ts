@@ -17,6 +17,7 @@ export function aroundStore(store: Store, around: Around): Store {
   return {
     accounts: part('accounts', store.accounts),
     sandboxes: part('sandboxes', store.sandboxes),
+    snapshots: part('snapshots', store.snapshots),
     executions: part('executions', store.executions),
     ledger: part('ledger', store.ledger),
     previews: part('previews', store.previews),

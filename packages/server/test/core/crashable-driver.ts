@@ -1,4 +1,10 @@
-import type { DriverCapabilities, LaunchRequest, Machine, MachineDriver } from '../../src/core/ports/machine-driver.ts';
+import type {
+  DriverCapabilities,
+  LaunchRequest,
+  Machine,
+  MachineDriver,
+  StoredSnapshot,
+} from '../../src/core/ports/machine-driver.ts';
 import type { StubDriver, StubMachine } from './stub-driver.ts';
 
 /** The machines of a host as seen by one process. After that process crashed, it can no longer change them, and they keep running. */
@@ -27,6 +33,15 @@ export class CrashableDriver implements MachineDriver {
     return this.#host.capabilities();
   }
 
+  snapshots(): Promise<readonly StoredSnapshot[]> {
+    return this.#host.snapshots();
+  }
+
+  async deleteSnapshot(id: string): Promise<void> {
+    this.#throwIfCrashed();
+    await this.#host.deleteSnapshot(id);
+  }
+
   isAvailable(): boolean {
     return this.#host.isAvailable();
   }
@@ -45,6 +60,10 @@ export class CrashableDriver implements MachineDriver {
       exited,
       openAgentChannel: () => machine.openAgentChannel(),
       usage: () => machine.usage(),
+      save: async (snapshotId) => {
+        this.#throwIfCrashed();
+        return await machine.save(snapshotId);
+      },
       detach: () => machine.detach(),
       setEgress: () => machine.setEgress(),
       pause: () => machine.pause(),

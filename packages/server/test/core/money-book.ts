@@ -1,6 +1,7 @@
 import type { SizeName } from '@mayfly/contract';
 import type { NewCredit } from '../../src/core/ports/store/ledger-store.ts';
 import type { InsertOutcome, SandboxGuard, SandboxRecord } from '../../src/core/ports/store/sandbox-store.ts';
+import type { StorageCharge } from '../../src/core/ports/store/snapshot-store.ts';
 import type { Store } from '../../src/core/ports/store/store.ts';
 import { aroundStore } from './around-store.ts';
 
@@ -13,15 +14,27 @@ interface Run {
   reason?: string | null;
 }
 
+/** A stored snapshot, with its size since a time. */
+interface Stored {
+  bytes: number;
+  sinceMs: number;
+}
+
 /** Independent bookkeeping: derived from when runs started and ended in the database, never from what they were charged. */
 export class MoneyBook {
   readonly runs = new Map<string, Run>();
   creditsMicroUsd = 0;
+  /** The cost of storage that ended: of snapshots that were removed, and of sizes that they no longer have. */
+  storedMicroUsd = 0;
+  readonly #stored = new Map<string, Stored>();
   readonly #prices: Readonly<Record<SizeName, number>>;
+  readonly #storagePrice: number;
   readonly #nowMs: () => number;
 
-  constructor(prices: Readonly<Record<SizeName, number>>, nowMs: () => number) {
+  /** `storagePrice` is per GiB and 30 days. */
+  constructor(prices: Readonly<Record<SizeName, number>>, storagePrice: number, nowMs: () => number) {
     this.#prices = prices;
+    this.#storagePrice = storagePrice;
     this.#nowMs = nowMs;
   }
 
@@ -33,6 +46,7 @@ export class MoneyBook {
       if (operation === 'sandboxes.insert') this.#inserted(result as InsertOutcome<unknown>);
       if (operation === 'sandboxes.change')
         this.#changed(given[0] as SandboxGuard, result as SandboxRecord | undefined);
+      if (operation.startsWith('snapshots.')) this.#snapshotChanged(operation, given, result);
       return result;
     });
   }
@@ -47,13 +61,14 @@ export class MoneyBook {
     return this.#sum((run) => run.endedAtMs !== undefined, runtimeMsOf);
   }
 
-  /** The cost so far of the runs that have not ended. */
+  /** The cost so far of the runs that have not ended, and of what is stored. */
   get accruedMicroUsd(): number {
     const nowMs = this.#nowMs();
-    return this.#sum(
+    const running = this.#sum(
       (run) => run.endedAtMs === undefined,
       (run) => costOf({ ...run, endedAtMs: nowMs }),
     );
+    return [...this.#stored.values()].reduce((sum, stored) => sum + this.#storageCost(stored), running);
   }
 
   costMicroUsd(sandboxId: string): number {
@@ -75,6 +90,25 @@ export class MoneyBook {
     if (run.endedAtMs !== undefined) throw new Error(`${kept.id} left running twice`);
     run.endedAtMs = this.#nowMs();
     run.reason = kept.statusReason;
+  }
+
+  #snapshotChanged(operation: string, given: readonly unknown[], result: unknown): void {
+    const [id, bytes] = given as [string, number];
+    if (operation === 'snapshots.complete') {
+      if (result !== undefined) this.#stored.set(id, { bytes, sinceMs: this.#nowMs() });
+      return;
+    }
+    if (!['snapshots.remove', 'snapshots.fail', 'snapshots.resize'].includes(operation)) return;
+    const stored = this.#stored.get(id);
+    if (stored === undefined || !(result as StorageCharge).changed) return;
+    this.storedMicroUsd += this.#storageCost(stored);
+    this.#stored.delete(id);
+    if (operation === 'snapshots.resize') this.#stored.set(id, { bytes, sinceMs: this.#nowMs() });
+  }
+
+  #storageCost({ bytes, sinceMs }: Stored): number {
+    const gigabyteMonths = (bytes / 1024 ** 3) * ((this.#nowMs() - sinceMs) / (30 * 24 * 60 * 60 * 1_000));
+    return Math.round(gigabyteMonths * this.#storagePrice);
   }
 
   #sum(which: (run: Run) => boolean, of: (run: Run) => number): number {

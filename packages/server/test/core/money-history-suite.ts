@@ -18,6 +18,9 @@ import { reconcile } from '../../src/core/recovery/reconcile.ts';
 import { createSandbox } from '../../src/core/sandboxes/create.ts';
 import { deleteSandbox, expireSandboxes } from '../../src/core/sandboxes/end.ts';
 import { extendSandbox } from '../../src/core/sandboxes/extend.ts';
+import { keepSnapshots } from '../../src/core/snapshots/recover.ts';
+import { deleteSnapshot } from '../../src/core/snapshots/remove.ts';
+import { takeSnapshot } from '../../src/core/snapshots/take.ts';
 import { CrashableDriver } from './crashable-driver.ts';
 import { type Fault, FaultyStore, InjectedFault } from './faulty-store.ts';
 import { MoneyBook } from './money-book.ts';
@@ -25,7 +28,9 @@ import { StubDriver } from './stub-driver.ts';
 import { StubConnector } from './stub-guest.ts';
 
 const quota = 3;
+const snapshotQuota = 2;
 const minuteMs = 60_000;
+const noNames = { name: null, alias: null };
 const slowDestroyMs = 45_000;
 
 /** The next database fault: a few calls fail, or the process dies. */
@@ -58,6 +63,10 @@ const act = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('machine dies' as const), which: fc.nat(9) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('machine stays' as const), which: fc.nat(9) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('launch fails' as const) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('snapshot' as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete snapshot' as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('snapshot grows' as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('snapshot is lost' as const), which: fc.nat(9) }) },
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('credit' as const), amount: fc.integer({ min: -200_000, max: 500_000 }) }),
@@ -89,6 +98,9 @@ class World {
   readonly #config = readConfig({
     MAYFLY_DATA_DIR: tmpdir(),
     MAYFLY_LIMIT_CONCURRENT_SANDBOXES: `${quota}`,
+    MAYFLY_LIMIT_SNAPSHOTS: `${snapshotQuota}`,
+    // So much that a file of a stub costs something within an hour.
+    MAYFLY_PRICE_SNAPSHOT_GB_MONTH: '100000',
     MAYFLY_MEMORY_RESERVE_MB: '0',
     MAYFLY_MEMORY_OVERCOMMIT: '1000',
     MAYFLY_DISK_RESERVE_MB: '0',
@@ -103,7 +115,8 @@ class World {
   #driver: MachineDriver;
 
   constructor(store: Store, account: AccountRecord, openingCreditMicroUsd: number) {
-    this.#book = new MoneyBook(this.#config.prices, () => this.#nowMs);
+    const { prices, snapshotPriceMicroUsdPerGbMonth } = this.#config;
+    this.#book = new MoneyBook(prices, snapshotPriceMicroUsdPerGbMonth, () => this.#nowMs);
     this.#book.creditsMicroUsd = openingCreditMicroUsd;
     this.#store = this.#book.watch(store);
     this.#account = account;
@@ -127,18 +140,20 @@ class World {
   /** The balance is the credits minus the cost of runs, and the quota is not exceeded. */
   async check(): Promise<void> {
     const book = this.#book;
-    const { settledMicroUsd, spentMicroUsd, addedMicroUsd, runtimeMs } = await this.#store.ledger.summary(
-      this.#account.id,
-      0,
-    );
-    expect({ settledMicroUsd, spentMicroUsd, addedMicroUsd, runtimeMs }).toEqual({
-      settledMicroUsd: book.creditsMicroUsd - book.endedMicroUsd,
-      spentMicroUsd: book.endedMicroUsd,
+    const summary = await this.#store.ledger.summary(this.#account.id, 0);
+    const { settledMicroUsd, spentMicroUsd, storageMicroUsd, addedMicroUsd, runtimeMs } = summary;
+    const spent = book.endedMicroUsd + book.storedMicroUsd;
+    expect({ settledMicroUsd, spentMicroUsd, storageMicroUsd, addedMicroUsd, runtimeMs }).toEqual({
+      settledMicroUsd: book.creditsMicroUsd - spent,
+      spentMicroUsd: spent,
+      storageMicroUsd: book.storedMicroUsd,
       addedMicroUsd: book.creditsMicroUsd,
       runtimeMs: book.endedRuntimeMs,
     });
     const live = await balanceMicroUsd({ ...this.#core, store: this.#store }, this.#account);
-    expect(live).toBe(book.creditsMicroUsd - book.endedMicroUsd - book.accruedMicroUsd);
+    expect(live).toBe(book.creditsMicroUsd - spent - book.accruedMicroUsd);
+    const snapshots = await this.#snapshots();
+    expect(snapshots.length).toBeLessThanOrEqual(snapshotQuota);
     const sandboxes = await this.#sandboxes();
     const open = sandboxes.filter(({ status }) => status === 'provisioning' || status === 'running');
     expect(open.length).toBeLessThanOrEqual(quota);
@@ -149,7 +164,7 @@ class World {
     }
   }
 
-  /** Without further faults, deletes everything: no sandbox or machine is left, and failed creates cost nothing. */
+  /** Without further faults, deletes everything: no sandbox, machine or snapshot is left, and failed creates cost nothing. */
   async end(): Promise<void> {
     for (const machine of this.#host.machines) machine.beforeDestroyed = async () => {};
     await this.#sweep();
@@ -160,6 +175,13 @@ class World {
     await this.#sweep();
     expect((await this.#sandboxes()).filter(({ status }) => status !== 'failed' && status !== 'deleted')).toEqual([]);
     expect(await this.#host.adopt()).toEqual([]);
+    const snapshots = await this.#snapshots();
+    expect(snapshots.filter(({ status }) => status === 'creating')).toEqual([]);
+    const ready = snapshots.filter(({ status }) => status === 'ready').map(({ id }) => id);
+    expect([...this.#host.stored.keys()].toSorted()).toEqual(ready.toSorted());
+    for (const { id } of snapshots) await deleteSnapshot(this.#core, this.#account, id);
+    await this.#core.background.idle();
+    expect(this.#host.stored.size).toBe(0);
     for (const id of this.#failedCreates) expect(this.#book.costMicroUsd(id)).toBe(0);
     await this.check();
     this.#core.teardowns[Symbol.dispose]();
@@ -184,6 +206,14 @@ class World {
       case 'launch fails':
         this.#host.beforeLaunched = () => Promise.reject(new InjectedFault('no room'));
         return undefined;
+      case 'snapshot':
+        return await takeSnapshot(this.#core, this.#account, await this.#pick(next.which), noNames, null);
+      case 'delete snapshot':
+        return await deleteSnapshot(this.#core, this.#account, await this.#pickSnapshot(next.which));
+      case 'snapshot grows':
+        return this.#growSnapshot(await this.#pickSnapshot(next.which));
+      case 'snapshot is lost':
+        return this.#host.stored.delete(await this.#pickSnapshot(next.which));
       case 'credit':
         return await addCredit(this.#core, this.#account.email, { amountMicroUsd: next.amount, note: '' });
     }
@@ -202,7 +232,7 @@ class World {
       },
     };
     const faulty = this.#faulty;
-    const body = { name: null, size, timeout_minutes: minutes };
+    const body = { name: null, size, timeout_minutes: minutes, snapshot_id: null, template: null };
     try {
       await createSandbox(core, this.#account, body, null);
     } catch (error) {
@@ -220,6 +250,8 @@ class World {
   async #sweep(): Promise<void> {
     await expireSandboxes(this.#core);
     await reconcile(this.#core);
+    this.#core.snapshotsChanged.mark();
+    await keepSnapshots(this.#core);
     await this.#core.background.idle();
   }
 
@@ -269,6 +301,22 @@ class World {
   async #pick(which: number): Promise<string> {
     const sandboxes = await this.#sandboxes();
     return sandboxes[which % sandboxes.length]?.id ?? 'sbx_none';
+  }
+
+  #snapshots() {
+    return this.#store.snapshots.list(this.#account.id, { limit: 1_000 });
+  }
+
+  async #pickSnapshot(which: number): Promise<string> {
+    const snapshots = await this.#snapshots();
+    return snapshots[which % snapshots.length]?.id ?? 'snap_none';
+  }
+
+  #growSnapshot(id: string): void {
+    const stored = this.#host.stored.get(id);
+    if (stored === undefined) return;
+    const more = { id: `more-${stored.files.length}-of-${id}`, bytes: 1_000_000 };
+    this.#host.stored.set(id, { ...stored, files: [...stored.files, more] });
   }
 
   #sandboxes() {

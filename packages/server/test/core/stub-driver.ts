@@ -1,17 +1,22 @@
-import type {
-  AgentChannel,
-  DriverCapabilities,
-  EgressPolicy,
-  LaunchRequest,
-  Machine,
-  MachineDriver,
-  MachineExit,
-  MachineUsage,
+import {
+  type AgentChannel,
+  type DriverCapabilities,
+  type EgressPolicy,
+  type LaunchRequest,
+  type Machine,
+  type MachineDriver,
+  type MachineExit,
+  type MachineUsage,
+  type SaveResult,
+  SnapshotUnusable,
+  type StoredSnapshot,
 } from '../../src/core/ports/machine-driver.ts';
 
 /** A machine without a process. */
 export class StubMachine implements Machine {
   readonly id: string;
+  /** The snapshot it was launched from. */
+  readonly snapshotId: string | undefined;
   readonly size: LaunchRequest['size'];
   readonly exited: Promise<MachineExit>;
   destroyed = false;
@@ -25,11 +30,16 @@ export class StubMachine implements Machine {
   resumeError: Error | undefined;
   /** Runs before the machine counts as destroyed; a test makes it reject or hang. */
   beforeDestroyed: () => Promise<void> = async () => {};
+  /** Runs before a snapshot is stored; a test makes it reject or hang. */
+  beforeSaved: (snapshotId: string) => Promise<void> = async () => {};
+  readonly #stored: Map<string, StoredSnapshot>;
   readonly #exit: (exit: MachineExit) => void;
 
-  constructor({ id, size }: LaunchRequest) {
+  constructor({ id, size, snapshotId }: LaunchRequest, stored = new Map<string, StoredSnapshot>()) {
     this.id = id;
     this.size = size;
+    this.snapshotId = snapshotId;
+    this.#stored = stored;
     const { promise, resolve } = Promise.withResolvers<MachineExit>();
     this.exited = promise;
     this.#exit = resolve;
@@ -59,6 +69,17 @@ export class StubMachine implements Machine {
     if (policy !== undefined) this.policies.push(policy);
   }
 
+  async save(snapshotId: string): Promise<SaveResult> {
+    await this.beforeSaved(snapshotId);
+    const snapshot = {
+      id: snapshotId,
+      size: this.size,
+      files: [{ id: `file-of-${snapshotId}`, bytes: stubFileBytes }],
+    };
+    this.#stored.set(snapshotId, snapshot);
+    return { snapshot, pausedMs: 1 };
+  }
+
   async pause(): Promise<void> {
     this.paused = true;
   }
@@ -69,9 +90,14 @@ export class StubMachine implements Machine {
   }
 }
 
+/** What the only file of a stub's snapshot takes on disk. */
+export const stubFileBytes = 4_096;
+
 /** A driver whose launches are controlled by a test. */
 export class StubDriver implements MachineDriver {
   readonly machines: StubMachine[] = [];
+  /** The snapshots on disk, by id. */
+  readonly stored = new Map<string, StoredSnapshot>();
   memoryLeft = Number.POSITIVE_INFINITY;
   /** False as if the process that runs the machines could not be reached. */
   available = true;
@@ -80,7 +106,11 @@ export class StubDriver implements MachineDriver {
 
   async launch(request: LaunchRequest): Promise<StubMachine> {
     await this.beforeLaunched(request);
-    const machine = new StubMachine(request);
+    const { snapshotId } = request;
+    if (snapshotId !== undefined && !this.stored.has(snapshotId)) {
+      throw new SnapshotUnusable(`There is no snapshot ${snapshotId} on this host.`);
+    }
+    const machine = new StubMachine(request, this.stored);
     this.machines.push(machine);
     return machine;
   }
@@ -88,6 +118,14 @@ export class StubDriver implements MachineDriver {
   /** The machines that are alive, as if an earlier run had left them running. */
   async adopt(): Promise<StubMachine[]> {
     return this.machines.filter(({ destroyed, dead }) => !destroyed && !dead);
+  }
+
+  async snapshots(): Promise<StoredSnapshot[]> {
+    return [...this.stored.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async deleteSnapshot(id: string): Promise<void> {
+    this.stored.delete(id);
   }
 
   isAvailable(): boolean {
@@ -108,6 +146,6 @@ export class StubDriver implements MachineDriver {
   }
 
   capabilities(): DriverCapabilities {
-    return { engine: 'stub', acceleration: 'none', pause: false, snapshot: false, adopt: false, network: false };
+    return { engine: 'stub', acceleration: 'none', pause: false, snapshot: true, adopt: false, network: false };
   }
 }

@@ -65,12 +65,14 @@ function validCalls(foreignIds: readonly string[]) {
     fc.record({ call: fc.constant('usage'), machine }),
     fc.record({ call: fc.constant('cancel'), launch: fc.integer({ min: 1, max: 1_000_000 }) }),
     fc.record({ call: fc.constant('adopt'), after: machine }, { requiredKeys: ['call'] }),
+    fc.record({ call: fc.constant('snapshots'), after: machine }, { requiredKeys: ['call'] }),
   );
   const launch = { call: fc.constant('launch'), machine: launchedId, size: fc.constantFrom(...sizes), egress };
   const changing = fc.oneof(
     { weight: 3, arbitrary: fc.record({ call: fc.constantFrom('pause', 'resume', 'destroy'), machine }) },
     { weight: 2, arbitrary: fc.record(launch) },
     { weight: 1, arbitrary: fc.record({ call: fc.constant('set_egress'), machine, egress }) },
+    { weight: 1, arbitrary: fc.record({ call: fc.constant('delete_snapshot'), snapshot: machine }) },
   );
   return { reading, changing };
 }
@@ -92,7 +94,7 @@ function isAllowList(value: unknown): value is { readonly allow: readonly string
 /** A valid call with a value of another type somewhere. */
 const odd = fc.constantFrom<unknown>(null, -1, 0, 1.5, 1e300, true, [], {}, ['a'], { allow: 'all' }, { allow: [null] });
 const brokenType = fc
-  .tuple(fc.constantFrom('machine', 'size', 'egress', 'call', 'launch', 'after'), odd)
+  .tuple(fc.constantFrom('machine', 'size', 'egress', 'call', 'launch', 'after', 'snapshot'), odd)
   .map(([key, value]) => ({
     ...{ call: 'launch', machine: 'known-1', size: 'small', egress: 'all' },
     [key]: value,

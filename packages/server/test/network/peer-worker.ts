@@ -34,6 +34,13 @@ interface Target {
   readonly timeoutMs?: number;
 }
 
+interface Lookup {
+  readonly name: string;
+  readonly type?: 'A' | 'AAAA';
+  readonly server?: string;
+  readonly timeoutMs?: number;
+}
+
 serveRpc({
   /** Starts a TCP echo server. */
   listenTcp: ({ port }: { port: number }) =>
@@ -127,9 +134,9 @@ serveRpc({
         socket.connect(port, host, () => socket.send('hello'));
       });
     }),
-  lookup: async ({ name, type = 'A' }: { name: string; type?: 'A' | 'AAAA' }) => {
-    const resolver = new Resolver({ timeout: 1500, tries: 1 });
-    resolver.setServers(['10.213.0.1']);
+  lookup: async ({ name, type = 'A', server = '10.213.0.1', timeoutMs = 1500 }: Lookup) => {
+    const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
+    resolver.setServers([server]);
     try {
       return (type === 'A' ? await resolver.resolve4(name) : await resolver.resolve6(name)).join(' ');
     } catch (error) {

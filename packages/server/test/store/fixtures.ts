@@ -6,6 +6,7 @@ import type {
   SandboxChange,
   SandboxRecord,
 } from '../../src/core/ports/store/sandbox-store.ts';
+import type { NewSnapshot } from '../../src/core/ports/store/snapshot-store.ts';
 import type { Store } from '../../src/core/ports/store/store.ts';
 
 /** Returns the store of the current test. */
@@ -34,6 +35,21 @@ export function newSandbox(id: string, more: Partial<NewSandbox> = {}): NewSandb
     timeoutMinutes: 15,
     idempotencyKey: null,
     priceMicroUsdPerHour: 50_000,
+    createdAtMs: 1_790_000_000_000,
+    ...more,
+  };
+}
+
+export function newSnapshot(id: string, sandboxId: string, more: Partial<NewSnapshot> = {}): NewSnapshot {
+  return {
+    id,
+    accountId: account.id,
+    sandboxId,
+    name: null,
+    alias: null,
+    size: 'small',
+    idempotencyKey: null,
+    priceMicroUsdPerGbMonth: 0,
     createdAtMs: 1_790_000_000_000,
     ...more,
   };

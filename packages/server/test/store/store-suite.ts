@@ -12,6 +12,7 @@ import { describeLedger } from './suite/ledger.ts';
 import { describePreviews } from './suite/previews.ts';
 import { describeRetention } from './suite/retention.ts';
 import { describeSandboxes } from './suite/sandboxes.ts';
+import { describeSnapshots } from './suite/snapshots.ts';
 
 /** The tests that every engine's store must pass. `open` returns an empty store each time. */
 export function describeStore(engine: string, open: () => Promise<Store>): void {
@@ -32,6 +33,9 @@ export function describeStore(engine: string, open: () => Promise<Store>): void 
     });
     describe('sandboxes', () => {
       describeSandboxes(opened);
+    });
+    describe('snapshots', () => {
+      describeSnapshots(opened);
     });
     describe('advances', () => {
       describeAdvances(opened);

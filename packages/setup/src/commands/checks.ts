@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { formatElapsed } from '../announce.ts';
 import { projectRoot } from '../environment.ts';
 import type { Prepared } from '../prepare.ts';
-import { agentProgram, ensureGoToolchain, jailProgram, netProgram } from '../steps/go.ts';
+import { agentProgram, ensureGoToolchain, jailProgram, netProgram, ramProgram } from '../steps/go.ts';
 
 interface Check {
   readonly title: string;
@@ -47,7 +47,7 @@ function staticChecks(go: string): readonly Check[] {
     { title: 'lint with types', program: localProgram('oxlint'), args: ['--type-aware'] },
     { title: 'import directions', program: localProgram('depcruise'), args: ['packages'] },
     { title: 'unused code', program: localProgram('knip'), args: [] },
-    ...[agentProgram, jailProgram, netProgram].flatMap(({ title, folder: cwd }) => [
+    ...[agentProgram, jailProgram, netProgram, ramProgram].flatMap(({ title, folder: cwd }) => [
       { title: `${title}: vet`, program: go, args: ['vet', './...'], cwd },
       { title: `${title}: tests`, program: go, args: ['test', './...'], cwd },
     ]),

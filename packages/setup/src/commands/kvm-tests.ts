@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
-import { detectEngine } from '@mayfly/server/machines';
 import { createAnnouncer, formatElapsed } from '../announce.ts';
 import { planBuild } from '../artifacts.ts';
 import { readEnvironment } from '../environment.ts';
 import { refuseUnfitHost } from '../host/problems.ts';
 import { inconclusiveExitCode, runInOuterMachine } from '../outer-machine/run.ts';
 import { describeAcceleration, type PrepareOptions, prepareParts } from '../prepare.ts';
+import { chooseEngine } from '../steps/engine.ts';
 import { debianGoChoice } from '../steps/go.ts';
 import { localProgram, runInherited } from './checks.ts';
 
@@ -24,7 +24,7 @@ export async function testOnKvm(args: readonly string[], signal: AbortSignal): P
   const setup = { environment: readEnvironment(process.env), purpose: 'service', announcer, signal } as const;
   await refuseUnfitHost();
   const startedMs = performance.now();
-  const code = options.here || (await hasKvm()) ? await testHere(options) : await testWithoutKvm(setup, options);
+  const code = options.here ? await testHere(options) : await testAnywhere(setup, options);
   const elapsed = formatElapsed(performance.now() - startedMs);
   announcer.line(verdict(code, elapsed));
   return code;
@@ -64,12 +64,6 @@ function parse(args: readonly string[]): KvmTestOptions | undefined {
   }
 }
 
-/** Whether machines on this host would use KVM; false when QEMU is not installed yet. */
-async function hasKvm(): Promise<boolean> {
-  const engine = await detectEngine().catch(() => undefined);
-  return engine?.acceleration === 'kvm';
-}
-
 /** Runs the suites on this host, which must have KVM. They do their own set-up. */
 async function testHere({ short, files }: KvmTestOptions): Promise<number> {
   return await runInherited(localProgram('vitest'), ['run', '--config', 'vitest.kvm.config.ts', ...files], {
@@ -77,11 +71,11 @@ async function testHere({ short, files }: KvmTestOptions): Promise<number> {
   });
 }
 
-/** Sets up what an outer machine needs and runs the suites in one, unless KVM only lacked a QEMU. */
-async function testWithoutKvm(setup: PrepareOptions, options: KvmTestOptions): Promise<number> {
+/** Runs the suites on this host if its KVM works, else in an outer machine. */
+async function testAnywhere(setup: PrepareOptions, options: KvmTestOptions): Promise<number> {
   // The outer machine has no Go compiler, so what it needs must be compiled by the one that it would choose.
   const parts = await prepareParts(setup, await planBuild(process.arch, { go: debianGoChoice(process.arch) }));
-  const engine = await detectEngine(parts.artifacts.qemuPreloadPath);
+  const engine = await chooseEngine(parts.artifacts, parts.context);
   if (engine.acceleration === 'kvm') return await testHere(options);
   setup.announcer.line(`${describeAcceleration(engine)}\n  The suites run in an emulated machine that has KVM.`);
   const { short, files, limitMs } = options;

@@ -20,7 +20,7 @@ export interface OuterCommand {
   readonly limitMs: number;
 }
 
-/** The exit code when Node.js crashed under emulation: EX_TEMPFAIL of sysexits.h. */
+/** The exit code when the emulation failed, not a test: EX_TEMPFAIL of sysexits.h. */
 export const inconclusiveExitCode = 75;
 
 /** Runs a command of this checkout in an outer machine and returns its exit code, or the one for an inconclusive run. */
@@ -52,8 +52,8 @@ const maxAttempts = 2;
 /** What an outer machine says about its command. */
 type OuterVerdict =
   | { readonly kind: 'ended'; readonly code: number }
-  /** Node.js crashed, for which the emulation is to blame. */
-  | { readonly kind: 'crashed'; readonly reason: string };
+  /** Something failed for which the emulation is to blame. */
+  | { readonly kind: 'inconclusive'; readonly reason: string };
 
 interface OuterRun extends Pick<QemuEngine, 'binary' | 'preloadPath'> {
   readonly image: OuterImage;
@@ -88,7 +88,7 @@ async function runOnce({ binary, preloadPath, image, folder, parts, command }: O
   const { limitMs: deadlineMs } = command;
   const machine = { binary, preloadPath, deadlineMs, signal: context.signal, onLine: progress.onLine };
   const result = await runOuterMachine(plan, machine);
-  if (result.kind === 'exited') return judgeExit(result.code, progress.crashLine());
+  if (result.kind === 'exited') return judgeExit(result.code, progress.emulationFailure());
   const reason =
     result.kind === 'out of time'
       ? 'The outer machine did not finish in time. Allow more with --minutes.'
@@ -126,16 +126,16 @@ function runDiskContents({ plan, context }: PreparedParts, args: readonly string
   return { projectRoot, cacheDir: context.cacheDir, entries: builtEntries(plan), command };
 }
 
-function builtEntries({ kernel, agent, jail, net, initramfs, disks }: BuildPlan): readonly CacheEntry[] {
-  return [kernel, agent, jail, net, initramfs, disks];
+function builtEntries({ kernel, agent, jail, net, ram, initramfs, disks }: BuildPlan): readonly CacheEntry[] {
+  return [kernel, agent, jail, net, ram, initramfs, disks];
 }
 
 const silenceMs = 30_000;
 
 interface Progress extends Disposable {
   readonly onLine: (line: string) => void;
-  /** The first line in which a Node.js process reported its own crash. */
-  readonly crashLine: () => string | undefined;
+  /** What the first line said that tells of a failure of the emulation. */
+  readonly emulationFailure: () => string | undefined;
 }
 
 /** Prints the lines of the outer machine with the time, and says so when there were none for a while. */
@@ -144,33 +144,37 @@ function relayLines(announcer: Announcer): Progress {
   const print = (text: string) =>
     announcer.line(`${formatElapsed(performance.now() - startedMs).padStart(12)} │ ${text}`);
   const timer = setInterval(() => print('…'), silenceMs);
-  let crashLine: string | undefined;
+  let failure: string | undefined;
   return {
     onLine: (line) => {
       timer.refresh();
-      crashLine ??= isCrashLine(line) ? line.trim() : undefined;
+      failure ??= findEmulationFailure(line);
       print(line.trimEnd());
     },
-    crashLine: () => crashLine,
+    emulationFailure: () => failure,
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }
 
-/** Whether V8 printed this line because a check of its own failed. */
-export function isCrashLine(line: string): boolean {
-  return /^\s*# (Fatal error in |Check failed: )/.test(line);
+/**
+ * What a line of the outer machine says about a failure of the emulation: a failed check of V8's own, or an emulated KVM on which the guests'
+ * kernel does not run, as QEMU's is for several CPUs on some hosts.
+ */
+export function findEmulationFailure(line: string): string | undefined {
+  if (/^\s*# (Fatal error in |Check failed: )/.test(line))
+    return `Node.js crashed in the outer machine (${line.trim()}).`;
+  const [, reason] = /the guests' kernel does not run on it \((.*?)\)\. /.exec(line) ?? [];
+  return reason === undefined ? undefined : `The guests' kernel does not run on the emulated KVM (${reason}).`;
 }
 
 /** The signals by which a process ends when it crashes: SIGILL, SIGTRAP, SIGABRT, SIGBUS and SIGSEGV. */
 const crashSignals = [4, 5, 6, 7, 11];
 
 /** Failed tests make the command exit with a small code. Under emulation, Node.js itself crashes now and then, in the test runner or in a service. */
-export function judgeExit(code: number, crashLine: string | undefined): OuterVerdict {
+export function judgeExit(code: number, emulationFailure: string | undefined): OuterVerdict {
   if (crashSignals.includes(code - 128)) {
-    return { kind: 'crashed', reason: `The command in the outer machine was killed by signal ${code - 128}.` };
+    return { kind: 'inconclusive', reason: `The command in the outer machine was killed by signal ${code - 128}.` };
   }
-  if (code !== 0 && crashLine !== undefined) {
-    return { kind: 'crashed', reason: `Node.js crashed in the outer machine (${crashLine}).` };
-  }
+  if (code !== 0 && emulationFailure !== undefined) return { kind: 'inconclusive', reason: emulationFailure };
   return { kind: 'ended', code };
 }

@@ -31,6 +31,9 @@ export const jailProgram: GoProgram = { name: 'jail', title: 'jail', folder: joi
 /** The name resolver of the machines' networks. */
 export const netProgram: GoProgram = { name: 'net', title: 'name resolver', folder: join(projectRoot, 'host/net') };
 
+/** What makes the memory layers of snapshots. */
+export const ramProgram: GoProgram = { name: 'ram', title: 'memory layers', folder: join(projectRoot, 'host/ram') };
+
 const programRecipe = '2';
 /** The first Go with HTTP/2 without TLS in its standard library. */
 const minimumGoVersion = '1.24';

@@ -10,7 +10,18 @@ import { ensureStep, type StepContext } from './step.ts';
 const recipe = '2';
 
 /** The modules a guest needs. Those that are built into the kernel are left out. */
-const wantedModules = ['virtio_blk', 'virtio_net', 'virtio_rng', 'virtio_balloon', 'ext4', 'crc32c_generic'] as const;
+const wantedModules = [
+  'virtio_blk',
+  'virtio_net',
+  'virtio_rng',
+  'virtio_balloon',
+  'ext4',
+  'crc32c_generic',
+  'vmgenid',
+] as const;
+
+/** Modules that a guest can do without where its kernel has none. */
+const optionalModules: readonly string[] = ['crc32c_generic', 'vmgenid'] satisfies (typeof wantedModules)[number][];
 
 /** A kernel and its modules. */
 export interface Kernel {
@@ -78,7 +89,7 @@ export async function collectModules(tree: string, wanted: readonly string[], ta
     for (const dependency of readDependencies(await readFile(unpacked))) await visit(dependency, true);
     order.push(name);
   };
-  for (const name of wanted) await visit(name, name.startsWith('crc32c'));
+  for (const name of wanted) await visit(name, optionalModules.includes(name));
   await writeFile(join(target, 'order'), order.map((name) => `${name}.ko\n`).join(''));
 }
 

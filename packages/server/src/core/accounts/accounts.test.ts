@@ -57,7 +57,7 @@ describe('an account', () => {
     const fresh = { name: null, size: 'small', timeoutMinutes: 15, idempotencyKey: null } as const;
     const terms = { accountId: account.id, priceMicroUsdPerHour: 50_000, createdAtMs: clock.nowMs() };
     await store.sandboxes.insert({ id: 'sbx_a', ...fresh, ...terms }, () => undefined);
-    const guard = { id: 'sbx_a', status: 'provisioning', expiresAtMs: null } as const;
+    const guard = { id: 'sbx_a', status: 'provisioning', machineId: null, expiresAtMs: null } as const;
     await store.sandboxes.change(guard, { status: 'running', readyAtMs: clock.nowMs(), expiresAtMs: 9e12 });
     clock.advanceMs(3_600_000);
     const listed = await listAccounts(core);
@@ -113,6 +113,8 @@ describe('limits', () => {
     maxTimeoutMinutes: 1440,
     apiKeys: 10,
     storedOutputMb: 1_024,
+    snapshots: 20,
+    snapshotStorageMb: 102_400,
   };
 
   test('are those of the service until one is set, and again once it is reset', async () => {

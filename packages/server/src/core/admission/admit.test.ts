@@ -3,7 +3,7 @@ import { admit } from './admit.ts';
 
 const rules = { concurrentSandboxes: 20, priceMicroUsdPerHour: 50_000, smallPriceMicroUsdPerHour: 50_000 };
 const minimum = 4_167;
-const facts = { suspended: false, settledMicroUsd: minimum, running: [], openSandboxes: 0 };
+const facts = { suspended: false, settledMicroUsd: minimum, running: [], stored: [], openSandboxes: 0 };
 
 test('an account that was suspended after its request was authenticated', () => {
   expect(admit({ ...facts, suspended: true, settledMicroUsd: 0 }, rules, 0)?.type).toBe('account_suspended');

@@ -73,6 +73,19 @@ export class Capacity {
     return refusal(`The host has too little free ${shortage} for another machine.`);
   }
 
+  /** Why a snapshot is refused that is expected to need this much disk space, with those in progress; undefined if it is not. */
+  refusalForSnapshot(neededBytes: number): ApiError | undefined {
+    const { isAccepting, isHostAvailable, host, headroom, metrics } = this.#options;
+    if (!isAccepting()) return refusal('The service is starting or stopping.');
+    if (!isHostAvailable()) {
+      metrics.capacityRefused('host');
+      return refusal('Snapshots cannot be taken at the moment.');
+    }
+    if (hasDiskFor(neededBytes, host.stats(), headroom)) return undefined;
+    metrics.capacityRefused('disk');
+    return refusal('The host has too little free disk for a snapshot.');
+  }
+
   /** Throws if the pool, which has this many machines already, may not add one; HostUnavailable while nobody can launch it. */
   requireRoomInPool(pooledMachines: number, size: SizeName): void {
     const { isHostAvailable, maxMachines } = this.#options;
@@ -114,7 +127,10 @@ export function shortageFor(
   const diskBytes = wanted.reduce((sum, { diskGb }) => sum + (diskGb * gibibyte) / rules.diskOvercommit, 0);
   if (host.memoryAvailableBytes - rules.memoryReserveBytes < memoryBytes) return 'memory';
   if (host.machinesMemoryLeftBytes < memoryBytes) return 'memory';
-  if (host.diskFreeBytes - rules.diskReserveBytes < diskBytes) return 'disk';
-  if (host.diskFreeBytes < rules.diskReserveBytes * refuseDiskFactor) return 'disk';
-  return undefined;
+  return hasDiskFor(diskBytes, host, rules) ? undefined : 'disk';
+}
+
+/** Whether this much more disk space may be used. Pure. */
+function hasDiskFor(neededBytes: number, { diskFreeBytes }: HostStats, { diskReserveBytes }: HeadroomRules): boolean {
+  return diskFreeBytes - diskReserveBytes >= neededBytes && diskFreeBytes >= diskReserveBytes * refuseDiskFactor;
 }

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => service[Symbol.asyncDispose]());
 
 /** A host on which only the machines use disk and memory. */
-function evictorOn({ diskGib = 100, memoryGib = 100 }) {
+function evictorOn(host: { readonly diskGib?: number; readonly memoryGib?: number }) {
   const used = (key: 'diskBytes' | 'memoryBytes') =>
     service.driver.machines.reduce((sum, machine) => sum + (machine.destroyed ? 0 : machine.used[key]), 0);
   const ballast = {
@@ -23,8 +23,8 @@ function evictorOn({ diskGib = 100, memoryGib = 100 }) {
     hold: vi.fn(async () => {}),
   };
   const stats = () => ({
-    diskFreeBytes: diskGib * gibibyte - used('diskBytes'),
-    memoryAvailableBytes: memoryGib * gibibyte - used('memoryBytes'),
+    diskFreeBytes: (host.diskGib ?? 100) * gibibyte - used('diskBytes'),
+    memoryAvailableBytes: (host.memoryGib ?? 100) * gibibyte - used('memoryBytes'),
     machinesMemoryLeftBytes: Number.POSITIVE_INFINITY,
   });
   const core = { ...service.core, headroom: defaultHeadroom, host: { stats }, ballast };
@@ -77,4 +77,33 @@ test('a full disk on which the database cannot write: the machine goes first, an
   full.mockRestore();
   await evictor.check();
   expect(await read(id)).toMatchObject({ status: 'failed', status_reason: expect.stringMatching(/^evicted: /) });
+});
+
+test('a disk that runs short during a save: the save may give its space back first, but nobody waits for it for long', async () => {
+  const id = await createUsing({ diskBytes: 6 * gibibyte });
+  service.core.snapshotsInFlight.add('snap_test');
+  const { evictor } = evictorOn({ diskGib: 8 });
+  await evictor.check();
+  expect((await read(id)).status).toBe('running');
+  service.clock.advanceMs(10_000);
+  await evictor.check();
+  expect((await read(id)).status).toBe('failed');
+});
+
+test('a later shortage waits for its own saves again', async () => {
+  const id = await createUsing({ diskBytes: 6 * gibibyte });
+  service.core.snapshotsInFlight.add('snap_test');
+  let diskGib = 8;
+  const { evictor } = evictorOn({
+    get diskGib() {
+      return diskGib;
+    },
+  });
+  await evictor.check();
+  diskGib = 100;
+  await evictor.check();
+  service.clock.advanceMs(3_600_000);
+  diskGib = 8;
+  await evictor.check();
+  expect((await read(id)).status).toBe('running');
 });

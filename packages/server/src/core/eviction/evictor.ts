@@ -10,6 +10,9 @@ import { type Candidate, chooseVictim, type Shortage, shortagesOf, type Victim }
 /** How often one check may evict before it gives other work a turn. */
 const maxEvictionsPerCheck = 100;
 
+/** How long sandboxes stay when the disk runs short during a save: the host cancels saves first, which gives their space back. */
+const cancelledSaveMs = 10_000;
+
 /** The ballast is released when less than this share of its size is free. */
 const releaseShare = 1 / 8;
 
@@ -23,6 +26,8 @@ export class Evictor {
   readonly #core: Core;
   /** Sandboxes whose machines are gone, but whose end the database could not store yet. */
   readonly #unrecorded = new Map<string, Eviction>();
+  /** When the present disk shortage was first met during a save. */
+  #savingSinceMs: number | undefined;
   #reported = '';
   #ballastFailed = false;
 
@@ -38,6 +43,7 @@ export class Evictor {
       for (const eviction of this.#unrecorded.values()) await this.#record(eviction);
       const shortages = shortagesOf(stats, this.#core.headroom);
       this.#report(shortages, stats);
+      if (!shortages.includes('disk')) this.#savingSinceMs = undefined;
       if (!(await this.#relieveOne(shortages))) return;
     }
   }
@@ -85,6 +91,7 @@ export class Evictor {
 
   async #relieve(shortage: Shortage): Promise<boolean> {
     const { pool, store } = this.#core;
+    if (shortage === 'disk' && this.#isWaitingForSaves()) return false;
     // Machines that serve nobody yet go first.
     if (shortage === 'memory' && (await pool.evictAll()) > 0) return true;
     const running = await store.sandboxes.withStatus(['running']);
@@ -94,6 +101,14 @@ export class Evictor {
     await this.#evict(sandbox, victim, shortage);
     // A teardown that is stuck gives nothing back yet: the next check measures again before another sandbox ends.
     return this.#core.machines.find(sandbox.id) === undefined;
+  }
+
+  /** Whether saves in progress may still give their space back. */
+  #isWaitingForSaves(): boolean {
+    const { snapshotsInFlight, clock } = this.#core;
+    if (snapshotsInFlight.size === 0) return false;
+    this.#savingSinceMs ??= clock.nowMs();
+    return clock.nowMs() - this.#savingSinceMs < cancelledSaveMs;
   }
 
   async #candidates(running: readonly SandboxRecord[]): Promise<Candidate[]> {

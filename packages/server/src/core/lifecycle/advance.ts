@@ -18,7 +18,7 @@ export async function advance(
   event: LifecycleEvent,
 ): Promise<Advance> {
   let current = sandbox;
-  // Terminates: every change moves a sandbox closer to its end or its expiry closer to the cap.
+  // Terminates: every change moves a sandbox closer to its end or its expiry closer to the cap, or replaces its machine, one at a time.
   for (;;) {
     const change = decide(current, event, core.clock.nowMs(), core.limits);
     if (change === undefined) return { sandbox: current, before: current.status, changed: false };

@@ -15,6 +15,7 @@ const everyEvent: { readonly [Kind in LifecycleEvent['kind']]: Extract<Lifecycle
   service_stopping: { kind: 'service_stopping' },
   service_restarted: { kind: 'service_restarted', lastAliveMs: nowMs },
   machine_died: { kind: 'machine_died', reason: 'r' },
+  machine_replaced: { kind: 'machine_replaced', machineId: 'm2' },
   evicted: { kind: 'evicted', reason: 'r' },
   machine_gone: { kind: 'machine_gone' },
 };
@@ -22,6 +23,7 @@ const events = Object.values(everyEvent);
 const rules = { maxTimeoutMinutes: 1440 };
 const state = (status: LifecycleState['status']): LifecycleState => ({
   status,
+  machineId: 'm',
   createdAtMs: nowMs - 1000,
   readyAtMs: nowMs - 900,
   timeoutMinutes: 15,
@@ -53,6 +55,7 @@ test('every status and every event', () => {
       service_stopping: 'deleting',
       service_restarted: 'failed',
       machine_died: 'failed',
+      machine_replaced: 'running',
       evicted: 'failed',
     },
     deleting: { ...unmoved, provisioning_failed: 'deleted', service_restarted: 'deleted', machine_gone: 'deleted' },
@@ -78,6 +81,12 @@ test('in any order of events, a sandbox never returns to running and never ends 
     return true;
   };
   expect(() => fc.assert(fc.property(anything, holds))).not.toThrow();
+});
+
+test('only the death of the machine that serves it ends a sandbox', () => {
+  const died = (machineId: string) =>
+    decide(state('running'), { kind: 'machine_died', reason: 'r', machineId }, nowMs, rules)?.status;
+  expect([died('m'), died('replaced')]).toEqual(['failed', undefined]);
 });
 
 test('a sandbox does not expire before its expiry', () => {

@@ -11,7 +11,10 @@ export type LifecycleEvent =
   | { readonly kind: 'service_stopping' }
   /** The new run of the service found no machine of it; the earlier run was last known to be alive at `lastAliveMs`. */
   | { readonly kind: 'service_restarted'; readonly lastAliveMs: number }
-  | { readonly kind: 'machine_died'; readonly reason: string }
+  /** `machineId` is the machine that died; any when absent. A machine that serves the sandbox no longer changes nothing. */
+  | { readonly kind: 'machine_died'; readonly reason: string; readonly machineId?: string }
+  /** Another machine serves the sandbox from now on. */
+  | { readonly kind: 'machine_replaced'; readonly machineId: string }
   /** The host runs out of memory or disk, and this sandbox has to make room. */
   | { readonly kind: 'evicted'; readonly reason: string }
   /** Its machine was destroyed and nothing of it is left on the host. */
@@ -20,7 +23,7 @@ export type LifecycleEvent =
 /** The part of a sandbox that decisions depend on. */
 export type LifecycleState = Pick<
   SandboxRecord,
-  'status' | 'createdAtMs' | 'readyAtMs' | 'expiresAtMs' | 'timeoutMinutes' | 'priceMicroUsdPerHour'
+  'status' | 'machineId' | 'createdAtMs' | 'readyAtMs' | 'expiresAtMs' | 'timeoutMinutes' | 'priceMicroUsdPerHour'
 >;
 
 export interface LifecycleRules {
@@ -84,6 +87,7 @@ function decideProvisioning(
     case 'expiry_passed':
     case 'extend_requested':
     case 'machine_died':
+    case 'machine_replaced':
     case 'evicted':
     case 'machine_gone':
       return undefined;
@@ -110,7 +114,11 @@ function decideRunning(
         ? end({ status: 'deleting', statusReason: 'expired' })
         : undefined;
     case 'machine_died':
-      return end({ status: 'failed', statusReason: `machine_died: ${event.reason}` });
+      return event.machineId === undefined || event.machineId === state.machineId
+        ? end({ status: 'failed', statusReason: `machine_died: ${event.reason}` })
+        : undefined;
+    case 'machine_replaced':
+      return { status: 'running', machineId: event.machineId };
     case 'evicted':
       return end({ status: 'failed', statusReason: `evicted: ${event.reason}` });
     case 'service_restarted':
@@ -164,6 +172,7 @@ function decideDeleting(event: LifecycleEvent, nowMs: number): SandboxChange | u
     case 'extend_requested':
     case 'service_stopping':
     case 'machine_died':
+    case 'machine_replaced':
     case 'evicted':
       return undefined;
   }

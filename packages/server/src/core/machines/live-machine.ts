@@ -31,6 +31,11 @@ export class LiveMachine {
     return this.#lost !== undefined;
   }
 
+  /** Whether the service let go of the machine, which keeps running, because it stops. */
+  get isDetached(): boolean {
+    return this.#lost instanceof MachineDetached;
+  }
+
   /** The attached agent. Attaches first if there is no connection; concurrent callers share one attach. */
   agent(): Promise<GuestAgent> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
@@ -64,6 +69,11 @@ export class LiveMachine {
     else reject(this.#lost);
     work.then(resolve, reject).finally(() => this.#waiting.delete(reject));
     return promise;
+  }
+
+  /** Fails all pending work at once, for this reason: another machine takes its place. The machine itself has to be destroyed. */
+  retire(reason: string): void {
+    this.#lose(new GuestUnreachable(reason));
   }
 
   /** Fails all pending work at once, then destroys the machine. Can be called again after a failure. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ApiError } from '../errors/api-error.ts';
 import { GuestUnreachable } from '../ports/guest-agent.ts';
-import { HostUnavailable } from '../ports/machine-driver.ts';
+import { HostUnavailable, SnapshotUnusable } from '../ports/machine-driver.ts';
 import { DeadlineExceeded } from '../scheduling/deadline.ts';
 import { publicReason } from './public-reason.ts';
 
@@ -16,6 +16,7 @@ test.each([
     new GuestUnreachable('the agent channel did not open', { cause: new Error('/run/agent.sock') }),
     'the agent channel did not open',
   ],
+  [new SnapshotUnusable('It was saved with another processor.'), 'It was saved with another processor'],
   [new ApiError('not_found', 'No such sandbox.'), 'No such sandbox'],
 ])('%s is shown as “%s”', (error, reason) => {
   expect(publicReason(error, 'it failed')).toBe(reason);

@@ -1,6 +1,6 @@
 import { ApiError, oneLine } from '../errors/api-error.ts';
 import { GuestRefusal, GuestUnreachable } from '../ports/guest-agent.ts';
-import { HostFull, HostUnavailable } from '../ports/machine-driver.ts';
+import { HostFull, HostUnavailable, SnapshotUnusable } from '../ports/machine-driver.ts';
 import { DeadlineExceeded } from '../scheduling/deadline.ts';
 
 /**
@@ -11,6 +11,6 @@ export function publicReason(error: unknown, otherwise: string): string {
   if (error instanceof DeadlineExceeded) return 'it took too long';
   if (error instanceof HostUnavailable) return 'machines cannot be started or stopped at the moment';
   if (error instanceof HostFull) return 'the host has no room for another machine';
-  const isPublic = error instanceof ApiError || error instanceof GuestUnreachable || error instanceof GuestRefusal;
+  const isPublic = [ApiError, GuestUnreachable, GuestRefusal, SnapshotUnusable].some((type) => error instanceof type);
   return isPublic ? oneLine(error).replace(/\.$/, '') : otherwise;
 }

@@ -30,6 +30,13 @@ export class MachineRegistry {
     return live;
   }
 
+  /** Lets `next` serve the sandbox instead of `current`. False, and nothing changes, if `current` does not serve it any more. */
+  replace(sandboxId: string, current: LiveMachine, next: LiveMachine): boolean {
+    if (this.#live.get(sandboxId) !== current) return false;
+    this.#live.set(sandboxId, next);
+    return true;
+  }
+
   /** The machine of a sandbox. Throws GuestUnreachable if it has none. */
   get(sandboxId: string): LiveMachine {
     const live = this.#live.get(sandboxId);

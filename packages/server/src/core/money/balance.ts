@@ -2,6 +2,7 @@ import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { AccountFunds, RunningSandbox } from '../ports/store/ledger-store.ts';
+import { accruedStorageMicroUsd } from './storage.ts';
 
 const hourMs = 3_600_000;
 
@@ -20,9 +21,9 @@ export function accruedMicroUsd(running: readonly RunningSandbox[], nowMs: numbe
   return running.reduce((sum, run) => sum + costMicroUsd(runtimeMs(run, nowMs), run.priceMicroUsdPerHour), 0);
 }
 
-/** The balance at this moment: the ledger's, minus the cost so far of running sandboxes. */
+/** The balance at this moment: the ledger's, minus the cost so far of running sandboxes and stored snapshots. */
 export function liveBalanceMicroUsd(funds: AccountFunds, nowMs: number): number {
-  return funds.settledMicroUsd - accruedMicroUsd(funds.running, nowMs);
+  return funds.settledMicroUsd - accruedMicroUsd(funds.running, nowMs) - accruedStorageMicroUsd(funds.stored, nowMs);
 }
 
 /** An amount as the API shows it. */

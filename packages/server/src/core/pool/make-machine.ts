@@ -1,19 +1,19 @@
-import type { SizeName } from '@mayfly/contract';
 import type { Core } from '../context.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import type { Machine } from '../ports/machine-driver.ts';
+import type { MachineSource } from './pool.ts';
 
 const warmUpTimeoutMs = 30_000;
 
 /** Makes a machine for the pool: launched, its agent attached, warmed up, and paused. */
 export async function makePooledMachine(
   core: Pick<Core, 'launcher' | 'machines' | 'teardowns' | 'ids'>,
-  size: SizeName,
+  { size, snapshotId }: MachineSource,
   signal: AbortSignal,
 ): Promise<LiveMachine> {
   const id = core.ids.next('pool');
   const destroyLate = (late: Machine) => void core.teardowns.destroyOrphan(late);
-  const machine = await core.launcher.launch({ id, size, signal }, 'pool', destroyLate);
+  const machine = await core.launcher.launch({ id, size, snapshotId, signal }, 'pool', destroyLate);
   const live = core.machines.wrap(machine);
   // A stop does not wait for the warm-up.
   const destroy = () => void live.destroy().catch(() => {});

@@ -1,12 +1,12 @@
 import type { SizeName } from '@mayfly/contract';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { StubMachine } from '../../../test/core/stub-driver.ts';
 import { StubConnector } from '../../../test/core/stub-guest.ts';
 import { RecordedLog } from '../../../test/recorded-log.ts';
 import { LiveMachine } from '../machines/live-machine.ts';
 import { HostFull, HostUnavailable } from '../ports/machine-driver.ts';
 import { noMetrics } from '../ports/metrics.ts';
-import { Pool, type PoolOptions, type PoolTargets } from './pool.ts';
+import { type MachineSource, Pool, type PoolOptions, type PoolTargets } from './pool.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -14,13 +14,13 @@ const log = { debug() {}, info() {}, warn() {}, error() {} };
 function stubPool(targets: PoolTargets, more: Partial<PoolOptions> = {}) {
   const made: StubMachine[] = [];
   const state = { makingAtOnce: 0, mostAtOnce: 0, fail: false };
-  const make = async (size: SizeName) => {
+  const make = async (source: MachineSource) => {
     state.makingAtOnce += 1;
     state.mostAtOnce = Math.max(state.mostAtOnce, state.makingAtOnce);
     await new Promise(setImmediate);
     state.makingAtOnce -= 1;
     if (state.fail) throw new Error('no');
-    const machine = new StubMachine({ id: `pool_${made.length}`, size });
+    const machine = new StubMachine({ id: `pool_${made.length}`, ...source });
     made.push(machine);
     return new LiveMachine(machine, new StubConnector(), 1_000);
   };
@@ -39,12 +39,12 @@ const full = async (pool: Pool, size: SizeName, count: number) =>
 
 test('fills up once started, never beyond its targets', async () => {
   const { pool, made, state } = stubPool({ small: 2, large: 1 });
-  expect(pool.claim('small')).toBeUndefined();
+  expect(pool.claim({ size: 'small' })).toBeUndefined();
   expect(made).toHaveLength(0);
   pool.start();
   await full(pool, 'small', 2);
   await full(pool, 'large', 1);
-  expect([made.length, state.mostAtOnce, pool.claim('medium')]).toEqual([3, 3, undefined]);
+  expect([made.length, state.mostAtOnce, pool.claim({ size: 'medium' })]).toEqual([3, 3, undefined]);
   await pool[Symbol.asyncDispose]();
 });
 
@@ -52,11 +52,13 @@ test('twenty claims at once get each machine once, and the pool makes no more th
   const { pool, made } = stubPool({ small: 1 });
   pool.start();
   await full(pool, 'small', 1);
-  const claimed = Array.from({ length: 20 }, () => pool.claim('small')).filter((machine) => machine !== undefined);
+  const claimed = Array.from({ length: 20 }, () => pool.claim({ size: 'small' })).filter(
+    (machine) => machine !== undefined,
+  );
   expect(claimed).toHaveLength(1);
   await full(pool, 'small', 1);
   expect(made).toHaveLength(2);
-  expect(pool.claim('small')).not.toBe(claimed[0]);
+  expect(pool.claim({ size: 'small' })).not.toBe(claimed[0]);
   await pool[Symbol.asyncDispose]();
 });
 
@@ -67,7 +69,7 @@ test('a machine that dies in the pool is replaced and never claimed', async () =
   made[0]?.die('killed');
   await expect.poll(() => made.length).toBe(2);
   await full(pool, 'small', 1);
-  expect(pool.claim('small')?.machine.id).toBe('pool_1');
+  expect(pool.claim({ size: 'small' })?.machine.id).toBe('pool_1');
   expect(made[0]?.destroyed).toBe(true);
   await pool[Symbol.asyncDispose]();
 });
@@ -115,7 +117,7 @@ test('disposing destroys all machines, including those being made', async () => 
   pool.start();
   await pool[Symbol.asyncDispose]();
   expect(made.every(({ destroyed }) => destroyed)).toBe(true);
-  expect(pool.claim('small')).toBeUndefined();
+  expect(pool.claim({ size: 'small' })).toBeUndefined();
 });
 
 test('gives up all ready machines when memory is short, and replaces them once the host has room', async () => {
@@ -131,4 +133,65 @@ test('gives up all ready machines when memory is short, and replaces them once t
   await full(pool, 'small', 2);
   expect(made).toHaveLength(4);
   await pool[Symbol.asyncDispose]();
+});
+
+describe('templates', () => {
+  const web = { email: 'a@localhost', alias: 'web', count: 2 };
+  /** A pool of copies of one template, whose alias stands for `current`. */
+  const templatePool = (targets: PoolTargets = {}) => {
+    const aliases: { current: MachineSource | undefined } = { current: undefined };
+    const findTemplate = async () => aliases.current;
+    return { ...stubPool(targets, { templates: [web], findTemplate }), aliases };
+  };
+  const first = { size: 'medium', snapshotId: 'snap_1' } as const;
+  const second = { size: 'medium', snapshotId: 'snap_2' } as const;
+
+  test('an alias that does not exist yet is quietly waited for; its copies are claimed only by its snapshot', async () => {
+    const { pool, made, aliases } = templatePool({ medium: 1 });
+    pool.start();
+    await full(pool, 'medium', 1);
+    await pool.refreshTemplates();
+    expect([pool.target('medium'), pool.claim(first)]).toEqual([1, undefined]);
+    aliases.current = first;
+    await pool.refreshTemplates();
+    await full(pool, 'medium', 3);
+    expect([pool.target('medium'), pool.size]).toEqual([3, 3]);
+    expect(made.map(({ snapshotId }) => snapshotId)).toEqual([undefined, 'snap_1', 'snap_1']);
+    expect(pool.claim(second)).toBeUndefined();
+    expect(pool.claim(first)?.machine).toBe(made[1]);
+    expect(pool.claim({ size: 'medium' })?.machine).toBe(made[0]);
+    await full(pool, 'medium', 3);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test('copies of a snapshot that lost its alias are replaced; those of a deleted template are destroyed', async () => {
+    const { pool, made, aliases } = templatePool();
+    aliases.current = first;
+    pool.start();
+    await pool.refreshTemplates();
+    await full(pool, 'medium', 2);
+    aliases.current = second;
+    await pool.refreshTemplates();
+    expect(pool.claim(first)).toBeUndefined();
+    await expect.poll(() => made.map(({ destroyed }) => destroyed)).toEqual([true, true, false, false]);
+    await full(pool, 'medium', 2);
+    aliases.current = undefined;
+    await pool.refreshTemplates();
+    await expect.poll(() => made.every(({ destroyed }) => destroyed)).toBe(true);
+    expect([pool.size, made.length]).toEqual([0, 4]);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test('a copy that is being made while its alias moves is not kept', async () => {
+    const { pool, made, aliases } = templatePool();
+    aliases.current = first;
+    pool.start();
+    await pool.refreshTemplates();
+    aliases.current = second;
+    await pool.refreshTemplates();
+    await full(pool, 'medium', 2);
+    const kept = made.filter(({ destroyed }) => !destroyed);
+    expect(kept.map(({ snapshotId }) => snapshotId)).toEqual(['snap_2', 'snap_2']);
+    await pool[Symbol.asyncDispose]();
+  });
 });

@@ -27,6 +27,27 @@ export interface MachineUsage {
   readonly diskBytes: number;
 }
 
+/** A file that a snapshot holds on disk. Snapshots of one line share files: the same id is the same file. */
+export interface SnapshotFile {
+  readonly id: string;
+  readonly bytes: number;
+}
+
+/** A saved machine, complete and on disk. */
+export interface StoredSnapshot {
+  /** The id it was saved under. */
+  readonly id: string;
+  readonly size: SizeName;
+  /** The files that belong to snapshots; those of the template below are not listed. */
+  readonly files: readonly SnapshotFile[];
+}
+
+export interface SaveResult {
+  readonly snapshot: StoredSnapshot;
+  /** How long the virtual CPUs stood still. */
+  readonly pausedMs: number;
+}
+
 /** One virtual machine. Every method has its own deadline and fails rather than hangs. */
 export interface Machine {
   /** The id it was launched under. */
@@ -43,6 +64,11 @@ export interface Machine {
   /** Replaces the policy, for new and open connections. */
   setEgress(policy: EgressPolicy): Promise<void>;
   usage(): Promise<MachineUsage>;
+  /**
+   * Saves memory and disk of one instant under an id that matches machineIdPattern. The machine goes on, except for a short pause. When this fails, nothing of
+   * the snapshot is left and the machine goes on. One save at a time. Throws HostFull when the disk has no room for it.
+   */
+  save(snapshotId: string): Promise<SaveResult>;
   /** Lets go of the machine, which keeps running until the next start adopts it. */
   detach(): void;
   /** Ends the machine for good and releases all its resources on the host. May be called at any time and more than once. */
@@ -56,6 +82,8 @@ export interface LaunchRequest {
   /** Unique for the life of the data folder; matches machineIdPattern. */
   readonly id: string;
   readonly size: SizeName;
+  /** The snapshot to restore, of the same size; the template of the size when absent. */
+  readonly snapshotId?: string | undefined;
   /** 'all' when absent. */
   readonly egress?: EgressPolicy;
   readonly signal?: AbortSignal;
@@ -77,6 +105,11 @@ export class HostFull extends Error {
   override readonly name = 'HostFull';
 }
 
+/** The snapshot does not exist on this host, or cannot run here. The message says why and is meant for the snapshot's owner. */
+export class SnapshotUnusable extends Error {
+  override readonly name = 'SnapshotUnusable';
+}
+
 /** What an engine supports; check before using a feature. */
 export interface DriverCapabilities {
   readonly engine: string;
@@ -95,10 +128,17 @@ export interface MachineDriver extends AsyncDisposable {
   isAvailable(): boolean;
   /** How much more memory all machines together may take, in bytes; infinite without a limit. Includes every change that was answered and every exit that was reported. */
   memoryLeftBytes(): number;
-  /** Launches a machine from the template of its size, with its virtual CPUs running and its agent not attached. Leaves nothing behind on failure. */
+  /**
+   * Launches a machine from the template of its size or from a snapshot, with its virtual CPUs running and its agent not attached. Leaves nothing behind on
+   * failure. Throws SnapshotUnusable.
+   */
   launch(request: LaunchRequest): Promise<Machine>;
   /**
    * Takes over the machines that the previous run left running and cleans up everything else it left. Called once, before any launch.
    */
   adopt(): Promise<readonly Machine[]>;
+  /** All snapshots, in the order of their ids. One that is being saved is not among them. */
+  snapshots(): Promise<readonly StoredSnapshot[]>;
+  /** Removes a snapshot. Machines and snapshots that were made from it keep the files they need. Succeeds for one that does not exist. */
+  deleteSnapshot(id: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { ErrorType, SandboxStatus, SizeName } from '@mayfly/contract';
+import type { ErrorType, SandboxStatus, SizeName, SnapshotStatus } from '@mayfly/contract';
 
 /** How a create that was admitted ended. */
 export type CreateResult = 'ready' | 'failed' | 'called_off';
@@ -45,9 +45,17 @@ export interface Metrics {
   teardownFailed(): void;
   teardownRetried(): void;
   capacityRefused(reason: 'ceiling' | 'memory' | 'disk' | 'host'): void;
+  /** A snapshot that was admitted is `ready`, or could not be taken. `pausedMs` is how long the machine stood still. */
+  snapshotEnded(snapshot: {
+    readonly size: SizeName;
+    readonly outcome: 'ready' | 'failed';
+    readonly durationMs: number;
+    readonly pausedMs?: number;
+  }): void;
+  snapshotDeleted(): void;
   /** A sandbox was ended because the host ran out of something. */
   sandboxEvicted(shortage: 'memory' | 'disk'): void;
-  /** A finished run was written to the ledger. */
+  /** A finished run, or the storage of a snapshot, was written to the ledger. */
   charged(microUsd: number): void;
   /** Credit was added; negative when it was withdrawn. */
   credited(microUsd: number): void;
@@ -75,9 +83,17 @@ export interface SandboxCount {
   readonly count: number;
 }
 
+/** The number of snapshots with a status, and what they take on disk. */
+export interface SnapshotCount {
+  readonly status: SnapshotStatus;
+  readonly count: number;
+  readonly bytes: number;
+}
+
 /** Values that are read at each scrape instead of being counted. */
 export interface Readings {
   sandboxes(): Promise<readonly SandboxCount[]>;
+  snapshots(): Promise<readonly SnapshotCount[]>;
   poolReady(size: SizeName): number;
   poolTarget(size: SizeName): number;
   restoresInFlight(): number;
@@ -103,6 +119,8 @@ export const noMetrics: Metrics = {
   teardownFailed() {},
   teardownRetried() {},
   capacityRefused() {},
+  snapshotEnded() {},
+  snapshotDeleted() {},
   sandboxEvicted() {},
   charged() {},
   credited() {},

@@ -7,14 +7,34 @@ import { openStatuses, type SandboxRecord } from '../ports/store/sandbox-store.t
 import { teardownByDeadline } from '../sandboxes/end.ts';
 
 /**
- * Repairs what a database outage left unfinished: a sandbox that is neither `running` nor ended and that no request works on, or one that is
- * `running` without a machine. One failure does not affect the others; the next call retries it. A
- * teardown in progress is left alone.
+ * Repairs what a database outage left unfinished: a sandbox that is neither `running` nor ended and that no request works on, one that is
+ * `running` without a machine, or one whose record names another machine than the one that serves it. One failure does not affect the others; the
+ * next call retries it. A teardown in progress is left alone.
  */
 export async function reconcile(core: Core): Promise<void> {
   const open = await core.store.sandboxes.withStatus(openStatuses);
   const suspects = open.filter(({ id, status }) => status !== 'running' || !core.machines.serves(id));
+  for (const sandbox of open) if (hasWrongMachine(core, sandbox)) correctInBackground(core, sandbox.id);
   await Promise.allSettled(suspects.map(({ id }) => reconcileSandbox(core, id)));
+}
+
+/** A rollback whose last write was stored although it failed leaves the record with the machine that was destroyed. */
+function hasWrongMachine(core: Core, { id, status, machineId }: SandboxRecord): boolean {
+  return status === 'running' && core.machines.serves(id) && core.machines.find(id)?.id !== machineId;
+}
+
+/** Waits for a rollback in progress, which may be about to make the record right, without delaying anything else. */
+function correctInBackground(core: Core, sandboxId: string): void {
+  const corrected = core.machineLocks.run(sandboxId, async () => {
+    const sandbox = await core.store.sandboxes.read(sandboxId);
+    const machineId = core.machines.find(sandboxId)?.id;
+    if (sandbox === undefined || machineId === undefined || !hasWrongMachine(core, sandbox)) return;
+    await advance(core, sandbox, { kind: 'machine_replaced', machineId });
+    core.log.warn({ sandbox_id: sandboxId, account_id: sandbox.accountId, machine_id: machineId }, 'machine_corrected');
+  });
+  core.background
+    .track(corrected)
+    .catch((err: unknown) => core.log.error({ sandbox_id: sandboxId, err }, 'machine_correction_failed'));
 }
 
 async function reconcileSandbox(core: Core, sandboxId: string): Promise<void> {
@@ -22,16 +42,23 @@ async function reconcileSandbox(core: Core, sandboxId: string): Promise<void> {
   // Read again now that no create is in flight: no request changes it any more.
   const sandbox = await core.store.sandboxes.read(sandboxId);
   if (sandbox === undefined || (sandbox.status === 'running' && core.machines.serves(sandboxId))) return;
-  await teardownByDeadline(core, await failSandbox(core, sandbox));
+  // A rollback has stored the machine and is about to let it serve the sandbox.
+  if (sandbox.machineId !== null && core.replacementsInFlight.has(sandbox.machineId)) return;
+  const failed = await failSandbox(core, sandbox);
+  if (failed.status !== 'running') await teardownByDeadline(core, failed);
 }
 
-/** Fails a sandbox that is not ended: its machine died, or its create could not record how it ended. */
+/** Fails a sandbox that is not ended: its machine died, or its create could not record how it ended. It stays `running` if a rollback replaced that machine meanwhile. */
 async function failSandbox(core: Core, sandbox: SandboxRecord): Promise<SandboxRecord> {
   if (sandbox.status !== 'provisioning' && sandbox.status !== 'running') return sandbox;
   const exit = await unrequestedExit(core, sandbox.id);
   const event: LifecycleEvent =
     exit !== undefined && sandbox.status === 'running'
-      ? { kind: 'machine_died', reason: oneLine(exit.reason) }
+      ? {
+          kind: 'machine_died',
+          reason: oneLine(exit.reason),
+          ...(sandbox.machineId !== null && { machineId: sandbox.machineId }),
+        }
       : { kind: 'provisioning_failed', reason: 'its create was interrupted' };
   const { sandbox: failed, changed } = await advance(core, sandbox, event);
   const ids = { sandbox_id: failed.id, account_id: failed.accountId };

@@ -25,6 +25,20 @@ export async function recoverExecutions(core: Core): Promise<number> {
   return abandoned.length;
 }
 
+/**
+ * Fails the `running` executions of a sandbox that no request waits for: its machine was replaced by one that did not start them. Never rejects: what
+ * the database does not take is recovered later.
+ */
+export async function failAbandonedExecutions(core: Core, sandboxId: string): Promise<void> {
+  try {
+    const running = await core.store.executions.running();
+    const abandoned = running.filter((one) => one.sandboxId === sandboxId && !core.executionsInFlight.has(one.id));
+    await forEachConcurrently(abandoned, 8, (execution) => failExecution(core, execution));
+  } catch (err) {
+    core.log.error({ sandbox_id: sandboxId, err }, 'execution_recording_failed');
+  }
+}
+
 function recoverInBackground(core: Core, execution: NewExecution): void {
   const { id } = execution;
   core.executionsInFlight.add(id);

@@ -4,9 +4,10 @@ import { admit } from '../admission/admit.ts';
 import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { NewSandbox, SandboxRecord } from '../ports/store/sandbox-store.ts';
+import type { InsertOutcome, NewSandbox, SandboxRecord } from '../ports/store/sandbox-store.ts';
 import type { CreateInFlight, CreateOutcome } from './creates-in-flight.ts';
 import { provision } from './provision.ts';
+import { findSource } from './source.ts';
 
 /** Creates a sandbox and returns once it takes commands. The same idempotency key returns the same sandbox. */
 export async function createSandbox(
@@ -15,50 +16,68 @@ export async function createSandbox(
   body: CreateSandboxBody,
   idempotencyKey: string | null,
 ): Promise<CreateOutcome> {
+  const timeoutMinutes = timeoutMinutesFor(core, account, body.timeout_minutes);
+  const { size, origin, refusal } = await findSource(core, account, body);
   const wanted: NewSandbox = {
     id: core.ids.next('sbx'),
     accountId: account.id,
     name: body.name,
-    size: body.size,
-    timeoutMinutes: timeoutMinutesFor(core, account, body.timeout_minutes),
+    size,
+    timeoutMinutes,
     idempotencyKey,
-    priceMicroUsdPerHour: core.prices[body.size],
+    priceMicroUsdPerHour: core.prices[size],
+    origin,
     createdAtMs: core.clock.nowMs(),
   };
-  return core.createsInFlight.run(wanted, (create) => insertAndProvision(core, account, wanted, create));
+  return core.createsInFlight.run(wanted, async (create) => {
+    const inserted = await insertAdmitted(core, account, wanted, create, { source: refusal });
+    switch (inserted.kind) {
+      case 'refused':
+        throw inserted.refusal;
+      case 'replayed':
+        return { sandbox: await replay(core, inserted.sandbox), created: false };
+      case 'inserted': {
+        const options = { abort: create.abort, snapshotId: origin?.snapshotId ?? undefined };
+        return { sandbox: await provision(core, inserted.sandbox, options), created: true };
+      }
+    }
+  });
 }
 
 /** The requested lifetime if the account may have it; the default if none is requested. */
-function timeoutMinutesFor(core: Core, account: AccountRecord, requested: number | null): number {
+export function timeoutMinutesFor(core: Core, account: AccountRecord, requested: number | null): number {
   const { defaultTimeoutMinutes, maxTimeoutMinutes } = limitsOf(core.limits, account);
   if (requested === null) return Math.min(defaultTimeoutMinutes, maxTimeoutMinutes);
   if (requested <= maxTimeoutMinutes) return requested;
   throw new ApiError('invalid_request', `timeout_minutes must be an integer from 1 to ${maxTimeoutMinutes}`);
 }
 
-async function insertAndProvision(
+/** Refusals that are known in advance. They do not concern a replay. */
+export interface KnownRefusals {
+  /** What the sandbox is made from cannot be used. Comes before credit and quota. */
+  readonly source?: ApiError | undefined;
+  /** The host has no room for what is needed besides its machine. Comes after them. */
+  readonly capacity?: () => ApiError | undefined;
+}
+
+/** Stores the sandbox as `provisioning`, unless it is a replay, or is refused: for its source, credit, quota or capacity. */
+export async function insertAdmitted(
   core: Core,
   account: AccountRecord,
   wanted: NewSandbox,
   create: CreateInFlight,
-): Promise<CreateOutcome> {
+  known: KnownRefusals = {},
+): Promise<InsertOutcome<ApiError>> {
   const rules = {
     concurrentSandboxes: limitsOf(core.limits, account).concurrentSandboxes,
     priceMicroUsdPerHour: wanted.priceMicroUsdPerHour,
     smallPriceMicroUsdPerHour: core.prices.small,
   };
-  const inserted = await core.store.sandboxes.insert(
+  return await core.store.sandboxes.insert(
     wanted,
-    (facts) => admit(facts, rules, core.clock.nowMs()) ?? admitMachine(core, create),
+    (facts) =>
+      known.source ?? admit(facts, rules, core.clock.nowMs()) ?? known.capacity?.() ?? admitMachine(core, create),
   );
-  switch (inserted.kind) {
-    case 'refused':
-      throw inserted.refusal;
-    case 'replayed':
-      return { sandbox: await replay(core, inserted.sandbox), created: false };
-    case 'inserted':
-      return { sandbox: await provision(core, inserted.sandbox, create.abort), created: true };
-  }
 }
 
 /** Checks the capacity of the host and takes a place in it. The store may ask more than once for the same create. */

@@ -2,7 +2,7 @@ import type { Core } from '../context.ts';
 import { notFound, oneLine } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { LifecycleEvent } from '../lifecycle/decide.ts';
-import type { Machine, MachineExit } from '../ports/machine-driver.ts';
+import { HostUnavailable, type Machine, type MachineExit } from '../ports/machine-driver.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import { openStatuses, type SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
@@ -44,31 +44,34 @@ async function expire(core: Core, sandbox: SandboxRecord): Promise<void> {
   if (changed) await teardownByDeadline(core, expired);
 }
 
-/** Marks the sandbox `failed` when its machine exits without having been asked to. */
+/** Marks the sandbox `failed` when its machine exits without having been asked to, unless another machine serves the sandbox by then. */
 export function watchMachine(core: Core, sandbox: SandboxRecord, machine: Machine): void {
   void machine.exited.then((exit) => {
-    if (exit.requested) return;
+    const serving = core.machines.find(sandbox.id);
+    if (exit.requested || (serving !== undefined && serving.machine !== machine)) return;
     core.metrics.machineDied(sandbox.size, 'sandbox');
     core.background
-      .track(recordDeath(core, sandbox, exit))
+      .track(recordDeath(core, sandbox, machine.id, exit))
       .catch((err: unknown) => core.log.error({ sandbox_id: sandbox.id, err }, 'machine_death_recording_failed'));
   });
 }
 
-async function recordDeath(core: Core, sandbox: SandboxRecord, exit: MachineExit): Promise<void> {
+async function recordDeath(core: Core, sandbox: SandboxRecord, machineId: string, exit: MachineExit): Promise<void> {
   const reason = oneLine(exit.reason);
   const detail = exit.detail === undefined ? undefined : oneLine(exit.detail);
-  const { sandbox: failed } = await advance(core, sandbox, { kind: 'machine_died', reason });
+  const { sandbox: failed } = await advance(core, sandbox, { kind: 'machine_died', reason, machineId });
+  if (failed.status === 'running') return;
   core.log.warn({ sandbox_id: sandbox.id, account_id: sandbox.accountId, reason, detail }, 'machine_died');
   await teardown(core, failed);
 }
 
-/** When the service stops: cancels the creates in flight and detaches running machines, which the next run adopts. */
+/** When the service stops: cancels the creates and rollbacks in flight and detaches running machines, which the next run adopts. */
 export async function detachAllSandboxes(core: Core): Promise<void> {
   for (const sandbox of await core.store.sandboxes.withStatus(['provisioning'])) {
     await advance(core, sandbox, { kind: 'service_stopping' });
     core.createsInFlight.cancel(sandbox.id);
   }
+  cancelReplacements(core);
   core.machines.detachAll();
   await core.background.idle();
 }
@@ -76,6 +79,7 @@ export async function detachAllSandboxes(core: Core): Promise<void> {
 /** When the service stops for good: ends every sandbox and destroys its machine. Commands in flight fail. */
 export async function destroyAllSandboxes(core: Core): Promise<void> {
   const open = await core.store.sandboxes.withStatus(openStatuses);
+  cancelReplacements(core);
   await Promise.allSettled(
     open.map(async (sandbox) => {
       const { sandbox: ended, before } = await advance(core, sandbox, { kind: 'service_stopping' });
@@ -84,6 +88,10 @@ export async function destroyAllSandboxes(core: Core): Promise<void> {
     }),
   );
   await core.background.idle();
+}
+
+function cancelReplacements({ replacementsInFlight }: Core): void {
+  for (const { abort } of replacementsInFlight.values()) abort.abort(new HostUnavailable('the service is stopping'));
 }
 
 /** Tears a sandbox down. If that fails or takes longer than its deadline, it continues in the background and the sandbox is returned as it is. */

@@ -6,14 +6,27 @@ import { expiryOf } from '../lifecycle/decide.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { publicReason } from '../machines/public-reason.ts';
 import type { GuestIdentity } from '../ports/guest-agent.ts';
-import { HostFull, HostUnavailable, type Machine } from '../ports/machine-driver.ts';
+import { HostFull, HostUnavailable, type Machine, SnapshotUnusable } from '../ports/machine-driver.ts';
 import type { CreateResult } from '../ports/metrics.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { teardown, teardownByDeadline, watchMachine } from './end.ts';
 
+export interface ProvisionOptions {
+  /** Cancels the launch and everything after it. */
+  readonly abort: AbortController;
+  /** The snapshot that the machine is restored from; the template of the sandbox's size when absent. */
+  readonly snapshotId?: string | undefined;
+  /** What the launch waits for. A rejection fails the sandbox. */
+  readonly prepared?: Promise<void>;
+}
+
 /** Gives a `provisioning` sandbox its machine. Returns the running sandbox, or leaves nothing behind and throws 503. */
-export async function provision(core: Core, sandbox: SandboxRecord, abort: AbortController): Promise<SandboxRecord> {
-  const startedAtMs = performance.now();
+export async function provision(
+  core: Core,
+  sandbox: SandboxRecord,
+  { abort, snapshotId, prepared }: ProvisionOptions,
+): Promise<SandboxRecord> {
+  let startedAtMs = performance.now();
   let pooled: LiveMachine | undefined;
   const report = (outcome: CreateResult): object => {
     const durationMs = performance.now() - startedAtMs;
@@ -21,8 +34,12 @@ export async function provision(core: Core, sandbox: SandboxRecord, abort: Abort
     return { provision_ms: Math.round(durationMs), pooled: pooled !== undefined };
   };
   try {
-    pooled = await claimPooledMachine(core, sandbox);
-    const { machine } = pooled ?? (await launchAndClaim(core, sandbox, abort));
+    if (prepared !== undefined) {
+      await unlessAborted(abort.signal, prepared);
+      startedAtMs = performance.now();
+    }
+    pooled = await claimPooledMachine(core, sandbox, snapshotId);
+    const { machine } = pooled ?? (await launchAndClaim(core, sandbox, snapshotId, abort));
     abort.signal.throwIfAborted();
     const ready = { kind: 'machine_ready', machineId: machine.id } as const;
     const { sandbox: running, changed } = await advance(core, sandbox, ready);
@@ -36,21 +53,45 @@ export async function provision(core: Core, sandbox: SandboxRecord, abort: Abort
   } catch (error) {
     const { status } = await failProvisioning(core, sandbox, error);
     report(status === 'failed' ? 'failed' : 'called_off');
-    const isHostRefusing = error instanceof HostUnavailable || error instanceof HostFull;
-    const type = isHostRefusing ? 'capacity_unavailable' : 'provisioning_failed';
-    const message = `The sandbox could not be provisioned: ${reasonOf(error)}. Try again.`;
-    throw new ApiError(type, message, { cause: error });
+    throw launchFailure(error, 'The sandbox could not be provisioned');
+  }
+}
+
+/** The 503 for a machine that could not be launched: what could not be done, why, what holds now, and what to do. An unusable snapshot stays unusable. */
+export function launchFailure(error: unknown, what: string, state = ''): ApiError {
+  const isHostRefusing = error instanceof HostUnavailable || error instanceof HostFull;
+  const refused = isHostRefusing ? 'capacity_unavailable' : 'provisioning_failed';
+  const type = error instanceof ApiError ? error.type : refused;
+  const advice = error instanceof SnapshotUnusable ? '' : 'Try again.';
+  const message = [`${what}: ${reasonOf(error)}.`, state, advice].filter((sentence) => sentence !== '').join(' ');
+  return new ApiError(type, message, { cause: error });
+}
+
+/** The result of the work, or a rejection as soon as the signal aborts. */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
 
 /** A machine from the pool, resumed and given its identity; undefined if there is none or it does not work. */
-async function claimPooledMachine(core: Core, sandbox: SandboxRecord): Promise<LiveMachine | undefined> {
-  const live = core.pool.claim(sandbox.size);
+async function claimPooledMachine(
+  core: Core,
+  sandbox: SandboxRecord,
+  snapshotId: string | undefined,
+): Promise<LiveMachine | undefined> {
+  const live = core.pool.claim({ size: sandbox.size, snapshotId });
   if (live === undefined) return undefined;
   core.machines.assign(sandbox.id, live);
   try {
     await live.machine.resume();
-    await live.claim(identityOf(core, sandbox));
+    await live.claim(newIdentity(core, sandbox));
     return live;
   } catch (err) {
     core.log.warn({ sandbox_id: sandbox.id, machine_id: live.machine.id, err }, 'pooled_machine_claim_failed');
@@ -59,29 +100,40 @@ async function claimPooledMachine(core: Core, sandbox: SandboxRecord): Promise<L
   }
 }
 
-async function launchAndClaim(core: Core, sandbox: SandboxRecord, abort: AbortController): Promise<LiveMachine> {
+async function launchAndClaim(
+  core: Core,
+  sandbox: SandboxRecord,
+  snapshotId: string | undefined,
+  abort: AbortController,
+): Promise<LiveMachine> {
   core.pool.evict(core.capacity.excess(core.pool.size));
-  const live = core.machines.add(sandbox.id, await launch(core, sandbox, abort));
-  await live.claim(identityOf(core, sandbox));
+  const live = core.machines.add(sandbox.id, await launch(core, sandbox, snapshotId, abort));
+  await live.claim(newIdentity(core, sandbox));
   return live;
 }
 
-function identityOf(core: Core, sandbox: SandboxRecord): GuestIdentity {
-  return {
-    hostname: sandbox.id.replaceAll('_', '-'),
-    machineId: randomBytes(16).toString('hex'),
-    expiresAtMs: expiryOf(sandbox, core.clock.nowMs(), core.limits),
-  };
+function newIdentity(core: Core, sandbox: SandboxRecord): GuestIdentity {
+  return identityOf(sandbox, expiryOf(sandbox, core.clock.nowMs(), core.limits));
 }
 
-async function launch(core: Core, sandbox: SandboxRecord, abort: AbortController): Promise<Machine> {
+/** The identity of a machine that serves the sandbox. No two machines have the same machine id. */
+export function identityOf({ id }: Pick<SandboxRecord, 'id'>, expiresAtMs: number): GuestIdentity {
+  return { hostname: id.replaceAll('_', '-'), machineId: randomBytes(16).toString('hex'), expiresAtMs };
+}
+
+async function launch(
+  core: Core,
+  sandbox: SandboxRecord,
+  snapshotId: string | undefined,
+  abort: AbortController,
+): Promise<Machine> {
   const { id, size } = sandbox;
   const destroyLate = (late: Machine): void => {
     core.machines.add(id, late);
     teardown(core, sandbox).catch(() => {});
   };
   try {
-    return await core.launcher.launch({ id, size, signal: abort.signal }, 'create', destroyLate);
+    return await core.launcher.launch({ id, size, snapshotId, signal: abort.signal }, 'create', destroyLate);
   } catch (error) {
     abort.abort(error);
     throw error;

@@ -28,17 +28,31 @@ export async function listSandboxes(
     beforeMs: query.starting_after,
     includeDeleted: query.include_deleted,
   });
-  const sandboxes = found.slice(0, query.limit);
-  const last = sandboxes.at(-1);
-  const hasMore = found.length > query.limit;
-  return { sandboxes, nextCursorMs: hasMore && last !== undefined ? last.createdAtMs : null };
+  const { items: sandboxes, nextCursorMs } = pageOf(found, query.limit);
+  return { sandboxes, nextCursorMs };
+}
+
+/** The first `limit` items of those found, and the creation time after which the next page starts; null if nothing is left. */
+export function pageOf<Item extends { readonly createdAtMs: number }>(
+  found: readonly Item[],
+  limit: number,
+): { readonly items: readonly Item[]; readonly nextCursorMs: number | null } {
+  const items = found.slice(0, limit);
+  const last = found.length > limit ? items.at(-1) : undefined;
+  return { items, nextCursorMs: last?.createdAtMs ?? null };
 }
 
 /** Throws unless the sandbox is running: 404 once it is deleted, else 409 with its status. */
-export function requireRunning({ id, status, statusReason }: SandboxRecord): void {
-  if (status === 'running') return;
-  if (status === 'deleted') throw notFound('sandbox');
+export function requireRunning(sandbox: SandboxRecord): void {
+  const refusal = refusalUnlessRunning(sandbox);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Why an operation that needs a running sandbox is refused; undefined if the sandbox is running. */
+export function refusalUnlessRunning({ id, status, statusReason }: SandboxRecord): ApiError | undefined {
+  if (status === 'running') return undefined;
+  if (status === 'deleted') return notFound('sandbox');
   const reason = statusReason === null ? '' : `, ${statusReason}`;
   const advice = status === 'provisioning' ? 'Wait until it is running.' : 'Create a new one.';
-  throw new ApiError('sandbox_not_running', `Sandbox ${id} is not running (status: ${status}${reason}). ${advice}`);
+  return new ApiError('sandbox_not_running', `Sandbox ${id} is not running (status: ${status}${reason}). ${advice}`);
 }

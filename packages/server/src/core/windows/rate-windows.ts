@@ -46,9 +46,10 @@ export class RateWindows {
     return this.#requests.take(account.id, account.limits.requestsPerMinute ?? this.#limits.requestsPerMinute);
   }
 
-  /** Counts a create request of an account, in addition to countRequest. */
-  countCreation(account: AccountRecord): CountedRequest {
-    return this.#creations.take(account.id, account.limits.creationsPerMinute ?? this.#limits.creationsPerMinute);
+  /** Counts sandboxes that a request of an account creates, in addition to countRequest: all of them, or none if that would exceed the limit. */
+  countCreations(account: AccountRecord, count: number): CountedRequest {
+    const limit = account.limits.creationsPerMinute ?? this.#limits.creationsPerMinute;
+    return this.#creations.take(account.id, limit, count);
   }
 }
 
@@ -66,13 +67,17 @@ export class FixedWindow {
     this.#clock = clock;
   }
 
-  /** Counts one request. */
-  take(key: string, limit: number): CountedRequest {
+  /** Counts one request, or several at once. Nothing is counted if that would exceed the limit. */
+  take(key: string, limit: number, requests = 1): CountedRequest {
     this.#advance(this.#clock.nowMs());
-    const count = (this.#counts.get(key) ?? 0) + 1;
-    if (count === 1 && this.#counts.size >= maxKeys) this.#dropOldest();
-    this.#counts.set(key, count);
-    return { limit, exceeded: count > limit, current: () => this.#stateOf(key, limit) };
+    const before = this.#counts.get(key);
+    const count = (before ?? 0) + requests;
+    const exceeded = count > limit;
+    if (!exceeded) {
+      if (before === undefined && this.#counts.size >= maxKeys) this.#dropOldest();
+      this.#counts.set(key, count);
+    }
+    return { limit, exceeded, current: () => this.#stateOf(key, limit) };
   }
 
   #stateOf(key: string, limit: number): WindowState {

@@ -42,6 +42,7 @@ describe('billing of a sandbox', () => {
       period_days: 30,
       balance_usd: 99.9,
       spent_usd: 0.1,
+      snapshot_storage_usd: 0,
       added_usd: 100,
       sandboxes_created: 1,
       runtime_minutes: 30,

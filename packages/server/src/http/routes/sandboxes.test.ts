@@ -29,6 +29,7 @@ describe('create', () => {
       status_reason: null,
       size: 'medium',
       resources: { vcpu: 4, memory_gb: 8, disk_gb: 80 },
+      snapshot_id: null,
       timeout_minutes: 30,
       created_at: '2026-01-01T00:00:00.000Z',
       ready_at: '2026-01-01T00:00:00.000Z',

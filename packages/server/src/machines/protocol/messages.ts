@@ -8,7 +8,7 @@ import { machineIdPattern } from '../../core/ports/machine-driver.ts';
  */
 
 /** Increase it with every change that the other side would misunderstand. Both sides name theirs first, and different ones do not talk. */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 /** Names the protocol in the first line of both sides. */
 const protocolName = 'mayfly-host';
@@ -26,10 +26,18 @@ export const machinesPerPage = 32;
 /** The longest message of the host is a page of machines that have all exited: up to 4 KiB each. */
 export const maxHostMessageBytes: number = machinesPerPage * 4_096;
 
-/** The most calls that the host works on at once. The service keeps below it, so that it can always cancel a launch. */
+/** How many snapshots one answer lists, and how many files one of them has at most. */
+export const snapshotsPerPage = 16;
+const maxSnapshotFiles = 64;
+
+/** The most calls that the host works on at once, besides saves. The service keeps below it, so that it can always cancel a launch. */
 export const maxCallsInFlight = 32;
 
+/** How many saves the host works on at once. A save can take minutes, so it takes no place among the other calls. */
+export const maxSavesInFlight = 2;
+
 const machineId = z.string().regex(machineIdPattern);
+const snapshotId = z.string().regex(machineIdPattern);
 const callId = z.int().positive();
 const size = z.enum(sizeNames);
 /** Characters of IPv4 addresses, CIDR blocks and names, with a leading `*.` for all names below. The host checks them further. */
@@ -45,10 +53,20 @@ const egress = z.union([
 /** The first line of each side. Further fields are ignored, so that any two versions can tell each other apart. */
 export const serviceHello = z.object({ hello: z.literal(protocolName), version: z.int() });
 
-const launch = z.strictObject({ id: callId, call: z.literal('launch'), machine: machineId, size, egress });
+const launch = z.strictObject({
+  id: callId,
+  call: z.literal('launch'),
+  machine: machineId,
+  size,
+  egress,
+  snapshot: snapshotId.optional(),
+});
 const cancel = z.strictObject({ id: callId, call: z.literal('cancel'), launch: callId });
 const adopt = z.strictObject({ id: callId, call: z.literal('adopt'), after: machineId.optional() });
 const setEgress = z.strictObject({ id: callId, call: z.literal('set_egress'), machine: machineId, egress });
+const save = z.strictObject({ id: callId, call: z.literal('save'), machine: machineId, snapshot: snapshotId });
+const snapshots = z.strictObject({ id: callId, call: z.literal('snapshots'), after: snapshotId.optional() });
+const deleteSnapshot = z.strictObject({ id: callId, call: z.literal('delete_snapshot'), snapshot: snapshotId });
 const onMachine = z.strictObject({
   id: callId,
   call: z.enum(['pause', 'resume', 'usage', 'destroy']),
@@ -61,8 +79,20 @@ const onMachine = z.strictObject({
  * - `launch`, and `cancel` of the launch with that call id. A cancelled launch still gets its answer.
  * - `pause`, `resume`, `usage`, `set_egress`: of a machine that exists.
  * - `destroy`: succeeds for a machine that does not exist.
+ * - `save`: keeps memory and disk of a machine under the id of a snapshot. Goes on when the connection ends.
+ * - `snapshots`: a page of the snapshots on disk, in the order of their ids, after the given one.
+ * - `delete_snapshot`: succeeds for a snapshot that does not exist.
  */
-export const hostCall = z.discriminatedUnion('call', [launch, cancel, adopt, setEgress, onMachine]);
+export const hostCall = z.discriminatedUnion('call', [
+  launch,
+  cancel,
+  adopt,
+  setEgress,
+  save,
+  snapshots,
+  deleteSnapshot,
+  onMachine,
+]);
 export type HostCall = z.infer<typeof hostCall>;
 
 const exit = z.strictObject({
@@ -71,17 +101,28 @@ const exit = z.strictObject({
   detail: z.string().max(400).optional(),
 });
 
-/** Why a call failed: for programs. The message next to it is for the log. */
+/** Why a call failed: for programs. The message next to it is for the log; that of `unusable_snapshot` is for the owner of the snapshot. */
 const failureCodes = [
   'unknown_machine',
   'machine_exists',
   'too_many_machines',
   'disk_full',
+  'unusable_snapshot',
   'cancelled',
   'too_late',
   'failed',
 ] as const;
 export type FailureCode = (typeof failureCodes)[number];
+
+/** A snapshot on disk. The ids of its files are opaque: the same id is the same file. */
+const storedSnapshot = z.strictObject({
+  snapshot: snapshotId,
+  size,
+  files: z
+    .array(z.strictObject({ id: z.string().regex(/^[a-z0-9:_-]{1,100}$/), bytes: z.number().nonnegative() }))
+    .max(maxSnapshotFiles),
+});
+export type ListedSnapshot = z.infer<typeof storedSnapshot>;
 
 /** What the calls answer. Those that are missing here answer nothing but their success. */
 export const results = {
@@ -91,9 +132,12 @@ export const results = {
     more: z.boolean(),
   }),
   usage: z.strictObject({ memory_bytes: z.number(), disk_bytes: z.number() }),
+  save: z.strictObject({ paused_ms: z.number().nonnegative(), snapshot: storedSnapshot }),
+  snapshots: z.strictObject({ snapshots: z.array(storedSnapshot).max(snapshotsPerPage), more: z.boolean() }),
   none: z.strictObject({}),
 } as const;
 export type MachinesPage = z.infer<typeof results.adopt>;
+export type SnapshotsPage = z.infer<typeof results.snapshots>;
 
 /** What all machines together may still take, in bytes; null without a limit. */
 const memoryLeft = z.number().nullable();

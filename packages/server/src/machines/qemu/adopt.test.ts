@@ -41,6 +41,7 @@ function parts(overrides: Partial<AdoptionParts> = {}): AdoptionParts {
     // The processes of this test are its own children, whose ids are not reused.
     killer: { killProcess: async ({ pid }) => void process.kill(pid, 'SIGKILL') },
     cleanup,
+    saver: { save: () => Promise.reject(new Error('nothing is saved here')), cleanUpAfter: async () => {} },
     log,
     step: runStep,
     ...overrides,

@@ -11,9 +11,10 @@ import { QemuMachine } from './machine.ts';
 import { type MachineRecord, machineLayout, readMachineRecord, updateMachineRecord } from './machine-folder.ts';
 import { AdoptedProcess } from './machine-process.ts';
 import type { MachineNetworks } from './network/machine-networks.ts';
-import { finishMigration } from './qmp/migration.ts';
 import { connectMonitor } from './qmp/qmp-client.ts';
+import { finishMigration } from './qmp/save-memory.ts';
 import { type CleanupRetrier, ReleaseStack } from './release-stack.ts';
+import type { MachineSaver } from './snapshots/save.ts';
 import type { StepRunner } from './steps.ts';
 
 export interface AdoptionParts {
@@ -25,6 +26,7 @@ export interface AdoptionParts {
   readonly agentSockets: Pick<AgentSockets, 'list'>;
   readonly killer: Pick<ProcessKiller, 'killProcess'>;
   readonly cleanup: CleanupRetrier;
+  readonly saver: Pick<MachineSaver, 'save' | 'cleanUpAfter'>;
   readonly log: Log;
   readonly step: StepRunner;
 }
@@ -60,8 +62,8 @@ function isRunning(record: MachineRecord | undefined): record is RunningRecord {
 
 /** Adopts one machine. A machine that cannot be adopted is destroyed, and the result is undefined. */
 async function adoptMachine(parts: AdoptionParts, record: RunningRecord): Promise<QemuMachine | undefined> {
-  const { resources, cgroups, killer, cleanup, log, step } = parts;
-  const { sockets, logPath, recordPath } = machineLayout(resources.folderOf(record.id));
+  const { resources, cgroups, killer, cleanup, saver, log, step } = parts;
+  const { sockets, logPath, recordPath, stoppedPath } = machineLayout(resources.folderOf(record.id));
   const process = new AdoptedProcess(record.process, killer);
   const releases = new ReleaseStack(step);
   const resourceReleases = new ReleaseStack(step);
@@ -83,13 +85,25 @@ async function adoptMachine(parts: AdoptionParts, record: RunningRecord): Promis
     });
     void qmp.closed.then(() => process.poll());
     await resources.shareAgentSockets(adopted, step);
-    await step('finish migration', () => finishMigration(qmp));
-    return new QemuMachine({ process, qmp, resources: adopted, releases, cgroups, step });
+    await step('finish migration', async () => finishMigration(qmp, await exists(stoppedPath)));
+    // What is left of a save takes room until the machine is destroyed, but does no harm.
+    await step('clean up save', () => saver.cleanUpAfter({ qmp, resources: adopted })).catch((err: unknown) =>
+      log.warn({ machine_id: record.id, err }, 'save_cleanup_failed'),
+    );
+    const { base, requirements } = record;
+    return new QemuMachine({ process, qmp, resources: adopted, releases, cgroups, base, requirements, saver, step });
   } catch (err) {
     log.warn({ machine_id: record.id, err }, 'machine_adoption_failed');
     await cleanup.release(releases);
     return undefined;
   }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Removes everything that belongs to this data folder but to no running machine. */

@@ -87,6 +87,8 @@ export function buildArgv(plan: MachinePlan): string[] {
     ...['-object', 'rng-random,id=rng,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=rng,disable-legacy=on'],
     // The guest reports memory that it freed, and QEMU gives it back to the host.
     ...['-device', 'virtio-balloon-pci,id=balloon0,free-page-reporting=on,disable-legacy=on'],
+    // A new generation with every restore, at which Linux reseeds its random numbers before anything else runs. Only x86 firmware offers it.
+    ...(plan.engine.arch === 'x64' ? ['-device', 'vmgenid,guid=auto'] : []),
     ...startOptions(plan),
   ];
 }
@@ -132,28 +134,54 @@ const throttleId = 'disk-rates';
 
 function blockdevs(layers: readonly DiskLayer[], throttled: boolean): string[] {
   return layers.flatMap(({ format, path }, index) => {
-    const top = index === layers.length - 1;
-    const file = {
-      driver: 'file',
-      filename: path,
-      'read-only': !top,
-      locking: 'off',
-      ...(top ? { discard: 'unmap' } : {}),
-    };
-    // Below the format, so that clusters that were never written cost nothing to discard.
-    const throttle = { driver: 'throttle', 'throttle-group': throttleId, 'read-only': false, discard: 'unmap', file };
-    const node = {
-      driver: format,
-      'node-name': top ? 'root' : `layer${index}`,
-      'read-only': !top,
-      ...(format === 'qcow2' ? { backing: index === 0 ? null : `layer${index - 1}` } : {}),
-      ...(top ? { discard: 'unmap' } : {}),
-      // A disposable disk does not have to survive a power cut of the host, so flushes need not reach the host's disk.
-      cache: { direct: false, 'no-flush': true },
-      file: top && throttled ? throttle : file,
-    };
+    const isTop = index === layers.length - 1;
+    const nodeName = isTop ? firstTopNode : sharedNode(index);
+    const backing = index === 0 ? null : sharedNode(index - 1);
+    const node = diskNode({ format, path, nodeName, backing, isTop, throttled: isTop && throttled });
     return ['-blockdev', JSON.stringify(node)];
   });
+}
+
+/** The node of the layer that a machine writes to from its start. */
+export const firstTopNode = 'root';
+
+/** The node of a layer below that, counted from the raw disk. */
+function sharedNode(index: number): string {
+  return `layer${index}`;
+}
+
+/** The node of a layer that is put on top of the disk of a running machine, without the link to the layer below. */
+export function topLayerNode(nodeName: string, path: string): Record<string, unknown> {
+  return diskNode({ format: 'qcow2', path, nodeName, backing: null, isTop: true, throttled: true });
+}
+
+interface DiskNode extends DiskLayer {
+  readonly nodeName: string;
+  readonly backing: string | null;
+  readonly isTop: boolean;
+  readonly throttled: boolean;
+}
+
+function diskNode({ format, path, nodeName, backing, isTop, throttled }: DiskNode): Record<string, unknown> {
+  const file = {
+    driver: 'file',
+    filename: path,
+    'read-only': !isTop,
+    locking: 'off',
+    ...(isTop ? { discard: 'unmap' } : {}),
+  };
+  // Below the format, so that clusters that were never written cost nothing to discard.
+  const throttle = { driver: 'throttle', 'throttle-group': throttleId, 'read-only': false, discard: 'unmap', file };
+  return {
+    driver: format,
+    'node-name': nodeName,
+    'read-only': !isTop,
+    ...(format === 'qcow2' ? { backing } : {}),
+    ...(isTop ? { discard: 'unmap' } : {}),
+    // A disposable disk does not have to survive a power cut of the host, so flushes need not reach the host's disk.
+    cache: { direct: false, 'no-flush': true },
+    file: throttled ? throttle : file,
+  };
 }
 
 function startOptions(plan: MachinePlan): string[] {

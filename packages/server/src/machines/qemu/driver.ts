@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
 import {
@@ -6,6 +6,8 @@ import {
   type LaunchRequest,
   type MachineDriver,
   machineIdPattern,
+  SnapshotUnusable,
+  type StoredSnapshot,
 } from '../../core/ports/machine-driver.ts';
 import type { Log } from '../../core/ports/runtime.ts';
 import { processesInstance } from '../confinement/process-cgroup.ts';
@@ -14,14 +16,14 @@ import { type AdoptionParts, adoptMachines } from './adopt.ts';
 import { AgentSockets } from './agent-sockets.ts';
 import { type DiskRates, defaultDiskRates } from './argv.ts';
 import type { QemuEngine } from './engine.ts';
-import { HostResources } from './host-resources.ts';
+import { HostResources, type LaunchOrigin } from './host-resources.ts';
 import { detectCgroups } from './jail/cgroup-layout.ts';
-import { Cgroups } from './jail/cgroups.ts';
+import { Cgroups, errorCode } from './jail/cgroups.ts';
 import { ProcessKiller } from './jail/process-killer.ts';
 import { type UidLease, UidLeases } from './jail/uid-leases.ts';
 import { LogTrimmer } from './log-trimmer.ts';
 import { QemuMachine } from './machine.ts';
-import { refuseNewerRecords } from './machine-folder.ts';
+import { machineLayout, readMachineRecord, refuseNewerRecords } from './machine-folder.ts';
 import { MachineNetworks } from './network/machine-networks.ts';
 import { NetworkPool } from './network/network-pool.ts';
 import { NetworkRecords } from './network/network-records.ts';
@@ -31,7 +33,17 @@ import type { NetworkLimits } from './network/rules/machine-ruleset.ts';
 import { instanceOf, OwnerRecords } from './owners/owner-records.ts';
 import { type ReclaimParts, reclaimVanishedOwners } from './owners/vanished-owners.ts';
 import { CleanupRetrier, ReleaseStack } from './release-stack.ts';
-import { restoreTemplate } from './restore.ts';
+import { restoreMachine } from './restore.ts';
+import { Bases } from './snapshots/bases.ts';
+import { engineFor, requirementsOf, whyNotSavable } from './snapshots/compatibility.ts';
+import { linkRestoreFiles } from './snapshots/restore-files.ts';
+import { MachineSaver } from './snapshots/save.ts';
+import {
+  type MachineRequirements,
+  type OpenedSnapshot,
+  SnapshotFolders,
+  type SnapshotManifest,
+} from './snapshots/snapshot-folder.ts';
 import { runStep, type StepRunner, stepsUntil } from './steps.ts';
 import type { Template } from './template/template.ts';
 
@@ -41,6 +53,8 @@ export interface HostTools {
   readonly jailPath: string;
   /** host/net. */
   readonly netPath: string;
+  /** host/ram. */
+  readonly ramPath: string;
 }
 
 export interface QemuDriverOptions {
@@ -54,6 +68,8 @@ export interface QemuDriverOptions {
   readonly serviceGid?: number;
   /** How fast each machine may use its disk. */
   readonly diskRates?: DiskRates;
+  /** What saves leave of the data folder's file system; nothing when absent. */
+  readonly diskReserveBytes?: number;
   /** The most memory that all machines may use together; unlimited when absent. */
   readonly memoryBytes?: number;
   /** The number of networks kept ready in advance. */
@@ -77,14 +93,19 @@ interface DriverParts extends AdoptionParts, ReclaimParts {
   readonly networkPool: NetworkPool<UidLease>;
   readonly logTrimmer: LogTrimmer;
   readonly cgroups: Cgroups;
+  readonly bases: Bases;
+  readonly snapshots: SnapshotFolders;
+  readonly saver: MachineSaver;
   /** Releases what the driver itself acquired. */
   readonly acquired: AsyncDisposableStack;
 }
 
-/** Real virtual machines: each is one jailed QEMU process, restored copy-on-write from the template of its size. */
+/** Real virtual machines: each is one jailed QEMU process, restored copy-on-write from the template of its size or from a snapshot. */
 export class QemuDriver implements MachineDriver {
   readonly #options: QemuDriverOptions;
   readonly #parts: DriverParts;
+  /** The machines that run, of which some may be being saved. */
+  readonly #machines = new Set<QemuMachine>();
 
   private constructor(options: QemuDriverOptions, parts: DriverParts) {
     this.#options = options;
@@ -147,6 +168,13 @@ export class QemuDriver implements MachineDriver {
     const agentSockets = await AgentSockets.open({ runDir: runFolderOf(dataDir), gid: options.serviceGid ?? 0 });
     const resources = new HostResources({ machinesDir, leases, cgroups, networks, networkPool, agentSockets, step });
     const logTrimmer = acquired.use(new LogTrimmer(log, options.logCheckMs));
+    const snapshots = new SnapshotFolders(join(dataDir, 'snapshots'));
+    await snapshots.open(log);
+    const { engine, templates, diskReserveBytes = 0 } = options;
+    const { ramPath } = tools;
+    const bases = await Bases.open({ folder: join(dataDir, 'bases'), templates, ramPath, log });
+    await bases.removeUnused(await basesInUse(machinesDir));
+    const saver = new MachineSaver({ engine, bases, snapshots, cgroups, ramPath, dataDir, diskReserveBytes, step });
     const adoption = {
       dataDir,
       owners,
@@ -160,46 +188,97 @@ export class QemuDriver implements MachineDriver {
       agentSockets,
       killer,
       cleanup,
+      saver,
       log,
       step,
     };
-    return new QemuDriver(options, { ...adoption, networkPool, logTrimmer, acquired: acquired.move() });
+    const parts = { ...adoption, networkPool, logTrimmer, bases, snapshots };
+    return new QemuDriver(options, { ...parts, acquired: acquired.move() });
   }
 
   capabilities(): DriverCapabilities {
-    const { acceleration } = this.#options.engine;
-    return { engine: 'qemu', acceleration, pause: true, snapshot: false, adopt: true, network: true };
+    const { engine } = this.#options;
+    const snapshot = whyNotSavable(engine) === undefined;
+    return { engine: 'qemu', acceleration: engine.acceleration, pause: true, snapshot, adopt: true, network: true };
   }
 
   async adopt(): Promise<QemuMachine[]> {
     const machines = await adoptMachines(this.#parts);
-    for (const machine of machines) this.#parts.logTrimmer.watch(machine);
+    for (const machine of machines) this.#watch(machine);
     void this.#parts.networkPool.fill();
     await reclaimVanishedOwners(this.#parts);
     return machines;
   }
 
-  async launch({ id, size, egress, signal }: LaunchRequest): Promise<QemuMachine> {
+  #watch(machine: QemuMachine): void {
+    this.#parts.logTrimmer.watch(machine);
+    this.#machines.add(machine);
+    void machine.exited.then(() => this.#machines.delete(machine));
+  }
+
+  /** What a new machine is launched from, and the engine that can run it. */
+  async #originOf(
+    size: SizeName,
+    snapshotId: string | undefined,
+  ): Promise<{
+    readonly engine: QemuEngine;
+    readonly origin: LaunchOrigin;
+    /** The size whose virtual hardware was saved. */
+    readonly hardware: SizeName;
+    /** Why the state could not be loaded, for whoever asked for the machine. */
+    readonly explainLoad: (error: unknown) => unknown;
+  }> {
+    const { engine } = this.#options;
+    const { key, files } = this.#parts.bases.ofSize(size);
+    if (snapshotId === undefined) {
+      const hardware = this.#options.templates[size].manifest.size;
+      const requirements = requirementsOf(engine, hardware);
+      return { engine, origin: { base: key, files, requirements }, hardware, explainLoad: (error) => error };
+    }
+    const snapshot = await this.#parts.snapshots.read(snapshotId);
+    if (snapshot.manifest.size !== size) {
+      throw new SnapshotUnusable(
+        `The snapshot ${snapshotId} has the size ${snapshot.manifest.size}, and cannot become a sandbox of the size ${size}.`,
+      );
+    }
+    const explainLoad = (error: unknown): unknown => explainOtherQemu(error, snapshot.manifest, engine);
+    const fitting = engineFor(snapshot.manifest, engine);
+    return { engine: fitting, origin: originOf(snapshot, requirementsOf(fitting, size)), hardware: size, explainLoad };
+  }
+
+  async launch({ id, size, snapshotId, egress, signal }: LaunchRequest): Promise<QemuMachine> {
     if (!machineIdPattern.test(id)) throw new Error(`not a machine id: ${JSON.stringify(id)}`);
-    const { engine, templates, tools, diskRates = defaultDiskRates } = this.#options;
-    const { resources: host, cleanup, logTrimmer } = this.#parts;
-    const template = templates[size];
+    const { tools, diskRates = defaultDiskRates } = this.#options;
+    const { resources: host, cleanup, saver } = this.#parts;
+    const { engine, origin, hardware, explainLoad } = await this.#originOf(size, snapshotId);
     const step = stepsUntil(signal, this.#parts.step);
     const releases = new ReleaseStack(this.#parts.step);
     try {
-      const resources = await host.allocate(id, size, template.emptyLayerPath, releases, step);
+      const resources = await host.allocate(id, size, origin, releases, step);
       if (egress && egress !== 'all') await step('set egress', () => resources.network.setEgress(egress));
-      const tooling = { engine, jailPath: tools.jailPath, diskRates, host, releases, step };
-      const restored = await restoreTemplate(tooling, template, resources);
+      const explain = (error: unknown): unknown => (signal?.aborted === true ? error : explainLoad(error));
+      const { jailPath } = tools;
+      const tooling = { engine, hardware, jailPath, diskRates, host, releases, explainLoad: explain, step };
+      const restored = await restoreMachine(tooling, resources);
       signal?.throwIfAborted();
       const { cgroups, step: plainStep } = this.#parts;
-      const machine = new QemuMachine({ ...restored, resources, releases, cgroups, step: plainStep });
-      logTrimmer.watch(machine);
+      const { base, requirements } = resources;
+      const parts = { ...restored, resources, releases, cgroups, base, requirements, saver, step: plainStep };
+      const machine = new QemuMachine(parts);
+      this.#watch(machine);
       return machine;
     } catch (error) {
       await cleanup.release(releases);
       throw error;
     }
+  }
+
+  snapshots(): Promise<readonly StoredSnapshot[]> {
+    return this.#parts.snapshots.list();
+  }
+
+  deleteSnapshot(id: string): Promise<void> {
+    return this.#parts.snapshots.delete(id);
   }
 
   isAvailable(): boolean {
@@ -211,8 +290,39 @@ export class QemuDriver implements MachineDriver {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#machines].map((machine) => machine.endSave()));
     await this.#parts.acquired.disposeAsync();
   }
+}
+
+/** The snapshot's files as the origin of a machine. Throws SnapshotUnusable when the snapshot is deleted meanwhile. */
+function originOf({ manifest, files }: OpenedSnapshot, requirements: MachineRequirements): LaunchOrigin {
+  return {
+    requirements,
+    link: async (folder) =>
+      await linkRestoreFiles(files, folder).catch((cause: unknown) => {
+        if (errorCode(cause) !== 'ENOENT') throw cause;
+        throw new SnapshotUnusable(`There is no snapshot ${manifest.id} on this host.`, { cause });
+      }),
+  };
+}
+
+/** A newer QEMU usually loads what an older one saved, but not always. */
+function explainOtherQemu(error: unknown, { id, qemuVersion }: SnapshotManifest, { versionText }: QemuEngine): unknown {
+  if (qemuVersion === versionText) return error;
+  return new SnapshotUnusable(
+    `The snapshot ${id} was saved with QEMU ${qemuVersion} and could not be launched with QEMU ${versionText}.`,
+    { cause: error },
+  );
+}
+
+/** The bases that machines were launched from. */
+async function basesInUse(machinesDir: string): Promise<Set<string>> {
+  const ids = await readdir(machinesDir);
+  const records = await Promise.all(
+    ids.map((id) => readMachineRecord(machineLayout(join(machinesDir, id)).recordPath)),
+  );
+  return new Set(records.flatMap((record) => record?.base ?? []));
 }
 
 /** Whether neither a cgroup nor a network of a data folder is left on the host. */

@@ -64,9 +64,17 @@ export async function detectEngine(preloadPath?: string, kvmPath?: string): Prom
       preloadPath,
     };
   }
-  const [cpuModel = 'max'] = cpuModels(arch, 'tcg');
   const kvmWarning = kvm.kind === 'broken' ? kvm.explanation : undefined;
-  return { ...shared, acceleration: 'tcg', cpuModel, hostCpu: undefined, kvmWarning, preloadPath };
+  return emulating({ ...shared, preloadPath }, kvmWarning);
+}
+
+/** The engine with emulation. The warning says why KVM is not used although the host has it. */
+export function emulating(
+  engine: Omit<QemuEngine, 'acceleration' | 'cpuModel' | 'hostCpu' | 'kvmWarning'>,
+  kvmWarning: string | undefined,
+): QemuEngine {
+  const [cpuModel = 'max'] = cpuModels(engine.arch, 'tcg');
+  return { ...engine, acceleration: 'tcg', cpuModel, hostCpu: undefined, kvmWarning };
 }
 
 /**

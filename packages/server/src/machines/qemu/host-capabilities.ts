@@ -7,13 +7,14 @@ interface HostCapability {
 }
 
 /**
- * The capabilities of the driver and of all programs that it starts: shell scripts with ip, tc, nft and conntrack, mayfly-jail and
- * mayfly-net. Whatever is not listed is dropped from the bounding set, so none of them can get it back. The resolver and QEMU have none.
+ * The capabilities of the driver and of all programs that it starts: shell scripts with ip, tc, nft and conntrack, mayfly-jail,
+ * mayfly-net and mayfly-ram. Whatever is not listed is dropped from the bounding set, so none of them can get it back. The resolver and QEMU have none.
  */
 export const hostCapabilities: Readonly<Record<string, HostCapability>> = {
   chown: {
     bit: 0,
-    reason: "gives a machine's disk layer, /dev/kvm and /dev/net/tun in its jail to the machine's user",
+    reason:
+      "gives a machine's disk layers, the memory that is being saved, and /dev/kvm and /dev/net/tun in its jail to the machine's user, and takes a saved layer back",
   },
   dac_override: {
     bit: 1,
@@ -21,10 +22,14 @@ export const hostCapabilities: Readonly<Record<string, HostCapability>> = {
       'reads /proc/PID/fd of QEMU processes, and reaches a data folder, cache or checkout below folders of other users',
   },
   kill: { bit: 5, reason: 'ends QEMU processes and the resolver, which run under other users' },
-  setgid: { bit: 6, reason: 'the jail switches to the group of a machine or of the resolver, without other groups' },
+  setgid: {
+    bit: 6,
+    reason: 'the jail and mayfly-ram switch to the group of a machine or of the resolver, without other groups',
+  },
   setuid: {
     bit: 7,
-    reason: "the jail switches to the user of a machine; mayfly-net's sockets belong to the resolver's user",
+    reason:
+      "the jail and mayfly-ram switch to the user of a machine; mayfly-net's sockets belong to the resolver's user",
   },
   setpcap: { bit: 8, reason: 'the jail empties the bounding set before it starts QEMU or the resolver' },
   net_bind_service: { bit: 10, reason: "mayfly-net listens on port 53 in the machines' network namespaces" },

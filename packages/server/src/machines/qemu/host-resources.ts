@@ -1,4 +1,4 @@
-import { chmod, chown, constants, copyFile, mkdir, rm } from 'node:fs/promises';
+import { chmod, chown, constants, copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SizeName, sizes } from '@mayfly/contract';
 import type { AgentSockets } from './agent-sockets.ts';
@@ -9,6 +9,9 @@ import { type MachineLayout, type MachineRecord, machineLayout, writeMachineReco
 import type { MachineNetwork, MachineNetworks } from './network/machine-networks.ts';
 import type { NetworkPool } from './network/network-pool.ts';
 import { ReleaseStack } from './release-stack.ts';
+import { isOwnLayer } from './snapshots/disk-chain.ts';
+import type { RestoreFiles } from './snapshots/restore-files.ts';
+import type { MachineRequirements } from './snapshots/snapshot-folder.ts';
 import type { StepRunner } from './steps.ts';
 
 /** What one machine uses of the host besides its process. */
@@ -20,6 +23,20 @@ export interface MachineResources {
   readonly network: MachineNetwork;
   /** A process joins the machine's cgroup by writing its pid to these files. */
   readonly cgroupProcs: readonly string[];
+}
+
+/** What a new machine is launched from: the base of a template, or a snapshot whose files are linked into its folder. */
+export type LaunchOrigin = { readonly requirements: MachineRequirements } & (
+  | { readonly base: string; readonly files: RestoreFiles }
+  | { readonly base?: undefined; readonly link: (folder: string) => Promise<RestoreFiles> }
+);
+
+/** The resources of a machine that is being launched. */
+export interface LaunchResources extends MachineResources {
+  readonly files: RestoreFiles;
+  readonly base: string | undefined;
+  /** What a copy of it needs. */
+  readonly requirements: MachineRequirements;
 }
 
 export interface HostResourcesOptions {
@@ -48,10 +65,10 @@ export class HostResources {
   async allocate(
     id: string,
     size: SizeName,
-    emptyLayerPath: string,
+    origin: LaunchOrigin,
     releases: ReleaseStack,
     step: StepRunner,
-  ): Promise<MachineResources> {
+  ): Promise<LaunchResources> {
     const { networkPool, cgroups } = this.#options;
     const layout = machineLayout(this.folderOf(id));
     // Owned by root, so that a QEMU that broke out cannot replace a socket or a log with a link.
@@ -60,19 +77,23 @@ export class HostResources {
       this.#pushFolder(id, releases);
     });
     this.#pushAgentSockets(id, releases);
+    const { base, requirements } = origin;
+    const files =
+      origin.base === undefined ? await step('link origin', () => origin.link(layout.originFolder)) : origin.files;
     const { lease, network, releases: networkReleases } = await networkPool.claim();
     releases.absorb(networkReleases);
     this.#pushCgroup(id, releases);
     const { vcpu, memoryGb } = sizes[size];
     const cgroupProcs = await cgroups.create(id, machineLimits(vcpu, memoryGb * 1024 ** 3));
-    await step('write record', () => writeMachineRecord(layout.recordPath, { id, size, lease }));
+    const record = { id, size, lease, base, requirements };
+    await step('write record', () => writeMachineRecord(layout.recordPath, record));
     this.#pushDisk(layout, releases);
-    await step('copy disk', () => copyFile(emptyLayerPath, layout.diskPath, constants.COPYFILE_FICLONE));
+    await step('copy disk', () => copyFile(files.emptyLayerPath, layout.diskPath, constants.COPYFILE_FICLONE));
     await step('chown disk', async () => {
       await chmod(layout.diskPath, 0o600);
       await chown(layout.diskPath, lease.uid, lease.gid);
     });
-    return { id, size, layout, lease, network, cgroupProcs };
+    return { id, size, layout, lease, network, cgroupProcs, files, base, requirements };
   }
 
   /** Takes over the resources of a machine that an earlier service left running. They are on the stack, also when this fails. */
@@ -120,8 +141,12 @@ export class HostResources {
     releases.push('remove cgroup', () => this.#options.cgroups.remove(id));
   }
 
-  /** The uid owns the disk, so the disk is removed before the uid is released. */
-  #pushDisk({ diskPath }: MachineLayout, releases: ReleaseStack): void {
-    releases.push('remove disk', () => rm(diskPath, { force: true }));
+  /** The uid owns the disk and the memory that is being saved, so they are removed before the uid is released. */
+  #pushDisk({ folder, memoryPath }: MachineLayout, releases: ReleaseStack): void {
+    releases.push('remove disk', async () => {
+      const layers = (await readdir(folder).catch(() => [])).filter(isOwnLayer);
+      const paths = [...layers.map((name) => join(folder, name)), memoryPath];
+      await Promise.all(paths.map((path) => rm(path, { force: true })));
+    });
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpuModels, detectEngine, machineOptions, type QemuEngine } from './engine.ts';
 import { explainKvmFailure, type KvmSupport, readHostCpu, tryKvm } from './kvm.ts';
+import { tryKernelOnKvm } from './kvm-guest.ts';
 
 let folder: string;
 let engine: QemuEngine;
@@ -86,6 +87,36 @@ it('passes over a CPU model whose options the host does not know', async () => {
   await writeFile(join(folder, 'device'), '');
   const trial = { binary, machine: 'virt', cpuModels: ['host,pmu=off', 'host'], devicePath: join(folder, 'device') };
   expect(await tryKvm(trial)).toEqual({ kind: 'works', cpuModel: 'host' });
+});
+
+describe("a KVM that creates machines is tried with the guests' kernel", () => {
+  const tryKernel = async (name: string, lines: readonly string[]) =>
+    await tryKernelOnKvm(
+      { ...engine, acceleration: 'kvm', cpuModel: 'host', binary: await makeScript(name, lines) },
+      '/kernel',
+    );
+
+  it('and works if the kernel starts and looks for a disk', async () => {
+    const panic = '[    1.0] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)';
+    expect(await tryKernel('boots', [`echo '${panic}'`])).toBeUndefined();
+  });
+
+  it('and is not used if KVM gives the machine up, although QEMU goes on', async () => {
+    const lines = [`echo 'KVM internal error. Suberror: 1' >&2`, 'exec sleep 600'];
+    expect(await tryKernel('gives-up', lines)).toEqual({
+      explanation: expect.stringMatching(
+        /^\/dev\/kvm exists but the guests' kernel does not run on it \(KVM internal error\. Suberror: 1\)\. Use a host/,
+      ),
+      isLasting: true,
+    });
+  });
+
+  it.each([
+    ['fails', [`echo 'qemu: no such kernel' >&2`, 'exit 1'], '(qemu: no such kernel)'],
+    ['silent', [], '(it printed nothing)'],
+  ])('and is not used this time if QEMU ends without it (%s)', async (name, lines, reason) => {
+    expect(await tryKernel(name, lines)).toEqual({ explanation: expect.stringContaining(reason), isLasting: false });
+  });
 });
 
 it('names the other hypervisor when the processor is busy', () => {

@@ -63,3 +63,10 @@ it('refuses a record of a newer Mayfly and says what to do', async () => {
   expect(error).toBeInstanceOf(NewerMachineRecord);
   expect(String(error)).toContain('npm run destroy');
 });
+
+it('keeps what a copy of the machine needs, which the engine of a later Mayfly does not tell', async () => {
+  const host = { arch: 'arm64', acceleration: 'tcg', machineType: 'virt-9.2', qemuVersion: '9.2.1', cpuModel: 'max' };
+  const requirements = { ...host, size: 'small', hostCpu: null, deviceModel: 'abc' } as const;
+  await writeMachineRecord(path, { ...record, requirements });
+  expect((await readMachineRecord(path))?.requirements).toEqual(requirements);
+});

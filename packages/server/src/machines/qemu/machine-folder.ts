@@ -6,6 +6,7 @@ import { writeJsonFile } from '../host/json-file.ts';
 import type { AgentSocketPaths } from '../host/unix-sockets.ts';
 import { maxSocketPathBytes } from '../protocol/run-folder.ts';
 import { processIdentity } from './jail/proc.ts';
+import { machineRequirements } from './snapshots/snapshot-folder.ts';
 
 /** The unix sockets of one machine. */
 interface MachineSockets extends AgentSocketPaths {
@@ -18,6 +19,14 @@ export interface MachineLayout {
   readonly diskPath: string;
   readonly logPath: string;
   readonly consolePath: string;
+  /** Links to the files that it was launched from, if that was a snapshot. */
+  readonly originFolder: string;
+  /** Links to the memory that was saved last, if it was ever saved. */
+  readonly savedFolder: string;
+  /** Where QEMU writes its memory during a save. */
+  readonly memoryPath: string;
+  /** Exists while the machine is stopped for a save, and goes on after it. */
+  readonly stoppedPath: string;
   readonly recordPath: string;
   readonly sockets: MachineSockets;
 }
@@ -33,6 +42,10 @@ export function machineLayout(folder: string): MachineLayout {
     diskPath: join(folder, 'disk.qcow2'),
     logPath: join(folder, 'qemu.log'),
     consolePath: join(folder, 'console.log'),
+    originFolder: join(folder, 'origin'),
+    savedFolder: join(folder, 'saved'),
+    memoryPath: join(folder, 'memory'),
+    stoppedPath: join(folder, 'stopped'),
     recordPath: join(folder, 'machine.json'),
     sockets,
   };
@@ -51,6 +64,13 @@ const machineRecord = z.object({
   size: z.enum(sizeNames),
   /** Its user id and network slot. */
   lease: z.object({ slot: z.number().int(), uid: z.number().int(), gid: z.number().int(), token: z.string() }),
+  /** The base that it was launched from; absent for machines that were launched from a snapshot or by an earlier Mayfly. */
+  base: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{0,100}$/)
+    .optional(),
+  /** What a copy of it needs; absent for machines of an earlier Mayfly. The engine of the host may be another one since its launch. */
+  requirements: machineRequirements.optional(),
   /** Absent until the process was started. */
   process: processIdentity.optional(),
 });

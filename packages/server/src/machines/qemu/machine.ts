@@ -7,13 +7,17 @@ import type {
   Machine,
   MachineExit,
   MachineUsage,
+  SaveResult,
 } from '../../core/ports/machine-driver.ts';
+import { withDeadline } from '../../core/scheduling/deadline.ts';
 import { openAgentChannel } from '../host/unix-sockets.ts';
 import type { MachineResources } from './host-resources.ts';
 import type { Cgroups } from './jail/cgroups.ts';
 import { exitReason, readLogTail } from './machine-process.ts';
 import type { ReleaseStack } from './release-stack.ts';
 import type { RestoredProcess } from './restore.ts';
+import type { MachineSaver } from './snapshots/save.ts';
+import type { MachineRequirements } from './snapshots/snapshot-folder.ts';
 import type { StepRunner } from './steps.ts';
 
 export interface MachineParts extends RestoredProcess {
@@ -21,8 +25,16 @@ export interface MachineParts extends RestoredProcess {
   /** Ends the process and releases its resources. */
   readonly releases: ReleaseStack;
   readonly cgroups: Pick<Cgroups, 'memoryBytesOf'>;
+  /** The key of the base that it was launched from. */
+  readonly base: string | undefined;
+  /** What a copy of it needs; undefined for a machine of an earlier Mayfly. */
+  readonly requirements: MachineRequirements | undefined;
+  readonly saver: Pick<MachineSaver, 'save'>;
   readonly step: StepRunner;
 }
+
+/** How long a save that was cancelled may take to end. */
+const saveEndMs = 30_000;
 
 /** A machine that is a QEMU process. */
 export class QemuMachine implements Machine {
@@ -31,6 +43,8 @@ export class QemuMachine implements Machine {
   #destroyRequested = false;
   #shutdownReason: string | undefined;
   #destroyed: Promise<void> | undefined;
+  /** The save in progress. */
+  #save: { readonly ended: Promise<unknown>; readonly cancel: AbortController } | undefined;
 
   constructor(parts: MachineParts) {
     this.#parts = parts;
@@ -66,6 +80,7 @@ export class QemuMachine implements Machine {
   /** When this fails, the machine keeps running, unless QEMU does not answer at all. */
   async pause(): Promise<void> {
     const { step, qmp } = this.#parts;
+    this.#refuseDuringSave('paused');
     try {
       await step('pause', () => qmp.execute('stop'));
     } catch (error) {
@@ -77,16 +92,30 @@ export class QemuMachine implements Machine {
   /** When this fails, it can be called again. */
   async resume(): Promise<void> {
     const { step, qmp } = this.#parts;
+    this.#refuseDuringSave('resumed');
     await step('resume', () => qmp.execute('cont'));
   }
 
   destroy(): Promise<void> {
     this.#destroyRequested = true;
-    this.#destroyed ??= this.#parts.releases.release().catch((error: unknown) => {
+    this.#destroyed ??= this.#release().catch((error: unknown) => {
       this.#destroyed = undefined;
       throw error;
     });
     return this.#destroyed;
+  }
+
+  async save(snapshotId: string): Promise<SaveResult> {
+    if (this.#destroyRequested || this.#parts.process.isGone) throw new Error(`machine ${this.id} is gone`);
+    this.#refuseDuringSave('saved again');
+    const cancel = new AbortController();
+    const saved = this.#parts.saver.save(this.#parts, snapshotId, cancel.signal);
+    this.#save = { ended: saved.catch(() => {}), cancel };
+    try {
+      return await saved;
+    } finally {
+      this.#save = undefined;
+    }
   }
 
   async usage(): Promise<MachineUsage> {
@@ -102,8 +131,26 @@ export class QemuMachine implements Machine {
     return this.#parts.resources.network.setEgress(policy);
   }
 
+  /** A save in progress is cancelled first, so that the machine does not stand still until it is adopted. */
   detach(): void {
-    this.#parts.qmp.close();
+    if (this.#save === undefined) this.#parts.qmp.close();
+    else void this.endSave().finally(() => this.#parts.qmp.close());
+  }
+
+  /** Cancels a save in progress and waits until it has ended. */
+  async endSave(): Promise<void> {
+    this.#save?.cancel.abort(new Error('The save was cancelled.'));
+    await withDeadline('ending the save', saveEndMs, Promise.resolve(this.#save?.ended)).catch(() => {});
+  }
+
+  async #release(): Promise<void> {
+    // The program that stores the memory runs under the machine's uid, which is released here.
+    await this.endSave();
+    await this.#parts.releases.release();
+  }
+
+  #refuseDuringSave(what: string): void {
+    if (this.#save) throw new Error(`The machine ${this.id} is being saved. It can be ${what} after that.`);
   }
 
   async #watch(): Promise<MachineExit> {
@@ -122,9 +169,13 @@ export class QemuMachine implements Machine {
 /** QEMU prints it once when a guest gives memory back. The library in host/qemu-preload sees to it that the file is not modified. */
 const discardWarning = 'Discarding RAM in private file mappings';
 
-/** What the files of a folder occupy on disk; 0 when it is gone. A disk layer is sparse, so its size says little. */
+/**
+ * What the end of a machine gives back of the disk; 0 when its folder is gone. A disk layer is sparse, so its size says little. Files that snapshots or other
+ * machines share stay.
+ */
 async function allocatedBytes(folder: string): Promise<number> {
-  const names = await readdir(folder).catch(() => []);
-  const stats = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)));
-  return stats.reduce((sum, found) => sum + (found?.blocks ?? 0) * 512, 0);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile());
+  const stats = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name)).catch(() => {})));
+  return stats.reduce((sum, found) => sum + (found?.nlink === 1 ? found.blocks * 512 : 0), 0);
 }

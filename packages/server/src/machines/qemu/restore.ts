@@ -1,7 +1,7 @@
-import { sizes } from '@mayfly/contract';
+import { type SizeName, sizes } from '@mayfly/contract';
 import { buildArgv, type DiskRates } from './argv.ts';
 import { overcommitPath, type QemuEngine } from './engine.ts';
-import type { HostResources, MachineResources } from './host-resources.ts';
+import type { HostResources, LaunchResources } from './host-resources.ts';
 import { readProcessIdentity } from './jail/proc.ts';
 import { type JailSpec, jailSpec, qemuBinds } from './jail/spec.ts';
 import { writeMachineRecord } from './machine-folder.ts';
@@ -10,9 +10,8 @@ import { loadDeviceState } from './qmp/migration.ts';
 import { connectMonitor, type QmpClient } from './qmp/qmp-client.ts';
 import type { ReleaseStack } from './release-stack.ts';
 import type { StepRunner } from './steps.ts';
-import type { Template } from './template/template.ts';
 
-/** A QEMU process with the state of a template and running virtual CPUs. */
+/** A QEMU process with a restored state and running virtual CPUs. */
 export interface RestoredProcess {
   readonly process: MachineProcess;
   readonly qmp: QmpClient;
@@ -20,11 +19,15 @@ export interface RestoredProcess {
 
 export interface RestoreTools {
   readonly engine: QemuEngine;
+  /** The size whose virtual hardware was saved. */
+  readonly hardware: SizeName;
   readonly jailPath: string;
   readonly diskRates: DiskRates;
   readonly host: Pick<HostResources, 'shareAgentSockets'>;
   /** Receives the releases of what the restore acquires. */
   readonly releases: ReleaseStack;
+  /** Why QEMU did not load the state, for whoever asked for the machine. */
+  readonly explainLoad: (error: unknown) => unknown;
   readonly step: StepRunner;
 }
 
@@ -33,22 +36,21 @@ const loadDeadlineMs = 30_000;
 /** The descriptors of the sockets that the jail opens for QEMU. */
 const sockets = { qmp: { fd: 3 }, control: { fd: 4 }, data: { fd: 5 } } as const;
 
-/** Restores a template copy-on-write, using allocated resources. The process is on the stack from its start, also when this fails. */
-export async function restoreTemplate(
-  { engine, jailPath, diskRates, host, releases, step }: RestoreTools,
-  template: Template,
-  resources: MachineResources,
+/** Restores a template or snapshot copy-on-write, using allocated resources. The process is on the stack from its start, also when this fails. */
+export async function restoreMachine(
+  { engine, hardware, jailPath, diskRates, host, releases, explainLoad, step }: RestoreTools,
+  resources: LaunchResources,
 ): Promise<RestoredProcess> {
-  const { id, size, lease, layout } = resources;
+  const { id, size, lease, layout, files, base, requirements } = resources;
   const { logPath } = layout;
-  const argv = [JSON.stringify(machineJail({ engine, diskRates }, template, resources))];
+  const argv = [JSON.stringify(machineJail({ engine, hardware, diskRates }, resources))];
   const process = await step('start process', async () => {
     const started = await StartedProcess.start({ program: jailPath, argv, env: {}, logPath });
     releases.push('end process', () => started.kill());
     return started;
   });
   const identity = readProcessIdentity(process.pid);
-  const record = { id, size, lease, ...(identity ? { process: identity } : {}) };
+  const record = { id, size, lease, base, requirements, ...(identity ? { process: identity } : {}) };
   // Waits for both, so that the record is not being written any more when a failure releases the folder.
   const [connected, recorded] = await Promise.allSettled([
     step('connect monitor', async () => {
@@ -64,22 +66,24 @@ export async function restoreTemplate(
   // QEMU answers, so the jail has opened all sockets. Sharing them takes no time while QEMU loads the state.
   const [shared, loaded] = await Promise.allSettled([
     host.shareAgentSockets(resources, step),
-    step('load state', () => loadDeviceState(qmp, template.statePath, loadDeadlineMs)),
+    step('load state', () => loadDeviceState(qmp, files.statePath, loadDeadlineMs)),
   ]);
   if (shared.status === 'rejected') throw shared.reason;
-  if (loaded.status === 'rejected') throw loaded.reason;
+  if (loaded.status === 'rejected') throw explainLoad(loaded.reason);
   await step('start vcpus', () => qmp.execute('cont'));
   return { process, qmp };
 }
 
-/** The jail of a restored machine. It contains the machine's own folder and single files of the template. */
+/** The jail of a restored machine. It contains the machine's own folder and the files that it is restored from. */
 function machineJail(
-  { engine, diskRates }: Pick<RestoreTools, 'engine' | 'diskRates'>,
-  template: Template,
-  resources: MachineResources,
+  { engine, hardware, diskRates }: Pick<RestoreTools, 'engine' | 'hardware' | 'diskRates'>,
+  resources: LaunchResources,
 ): JailSpec {
-  const { layout, lease, network, cgroupProcs } = resources;
-  const { basePath, size } = template.manifest;
+  const { layout, lease, network, cgroupProcs, files } = resources;
+  const [ramPath = '', ...ramLayerPaths] = files.ramPaths;
+  const [rawPath = '', ...layerPaths] = files.diskPaths;
+  // Without the preloaded library nothing understands the plan, and the RAM file of a template has all of its RAM.
+  const planPath = engine.preloadPath === undefined ? undefined : files.planPath;
   return jailSpec({
     uid: lease.uid,
     gid: lease.gid,
@@ -94,23 +98,29 @@ function machineJail(
       arch: engine.arch,
       program: engine.binary,
       preloadPath: engine.preloadPath,
-      readOnly: [basePath, template.diskPath, template.ramPath, template.statePath, overcommitPath],
+      readOnly: [
+        ...files.diskPaths,
+        ...files.ramPaths,
+        ...(planPath === undefined ? [] : [planPath]),
+        files.statePath,
+        overcommitPath,
+      ],
       writable: [layout.folder],
     }),
     devices: { kvm: engine.acceleration === 'kvm', tun: true },
-    maxFileBytes: maxLayerBytes(sizes[size].diskGb),
+    maxFileBytes: maxLayerBytes(sizes[hardware].diskGb),
     program: engine.binary,
     preloadPath: engine.preloadPath,
-    ramPath: template.ramPath,
+    ramPath,
+    ...(planPath !== undefined && { ramPlanPath: planPath, ramLayerPaths }),
     argv: buildArgv({
       engine,
       name: `mayfly-${resources.id}`,
-      resources: sizes[size],
-      ramPath: template.ramPath,
+      resources: sizes[hardware],
+      ramPath,
       disk: [
-        { format: 'raw', path: basePath },
-        { format: 'qcow2', path: template.diskPath },
-        { format: 'qcow2', path: layout.diskPath },
+        { format: 'raw', path: rawPath },
+        ...[...layerPaths, layout.diskPath].map((path) => ({ format: 'qcow2', path }) as const),
       ],
       diskRates,
       sockets,

@@ -1,6 +1,21 @@
+/** The steps of a save. */
+export const saveSteps = [
+  'reserve snapshot',
+  'flatten disk',
+  'add layer',
+  'make memory file',
+  'save memory',
+  'stack layer',
+  'extract memory',
+  'link layers',
+  'publish snapshot',
+  'keep layers',
+] as const;
+
 /** Everything that is done to the host or to QEMU in a machine's life. A step has one effect, so that a test can make each of them fail. */
 export const stepNames = [
   'make folder',
+  'link origin',
   'lease uid',
   'record network',
   'make network',
@@ -19,9 +34,11 @@ export const stepNames = [
   'start vcpus',
   'pause',
   'resume',
+  ...saveSteps,
   'adopt network',
   'find agent ports',
   'finish migration',
+  'clean up save',
   'close monitor',
   'end process',
   'remove disk',

@@ -15,6 +15,7 @@ import {
   hostMessage,
   maxCallsInFlight,
   maxHostMessageBytes,
+  maxSavesInFlight,
   ownHello,
   protocolVersion,
   results,
@@ -79,6 +80,7 @@ const defaultSilenceMs = 30_000;
 
 /** Longer than the host's own deadlines, which give better errors. */
 const callMs = 150_000;
+const saveMs = 16 * 60_000;
 
 /** One connection to the host process. All calls fail with HostUnavailable once it is closed. */
 export class HostConnection {
@@ -90,6 +92,8 @@ export class HostConnection {
   readonly #pending = new Map<number, Pending>();
   /** One place is left for cancelling. */
   readonly #queue = new PQueue({ concurrency: maxCallsInFlight - 1 });
+  /** Saves wait here for each other, so that none of them delays another call. */
+  readonly #saves = new PQueue({ concurrency: maxSavesInFlight });
   readonly #silence: NodeJS.Timeout;
   #lastId = 0;
 
@@ -136,7 +140,9 @@ export class HostConnection {
     call: CallOf<N>,
     { signal, onResult }: CallOptions<ResultOf<N>> = {},
   ): Promise<ResultOf<N>> {
-    return await this.#queue.add(async () => {
+    const queue = call.call === 'save' ? this.#saves : this.#queue;
+    const deadlineMs = call.call === 'save' ? saveMs : callMs;
+    return await queue.add(async () => {
       signal?.throwIfAborted();
       const id = this.#nextId();
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -150,7 +156,7 @@ export class HostConnection {
       signal?.addEventListener('abort', cancel, { once: true });
       sendMessage(this.#socket, { id, ...call });
       try {
-        return (await withDeadline(`the host's answer to "${call.call}"`, callMs, promise)) as ResultOf<N>;
+        return (await withDeadline(`the host's answer to "${call.call}"`, deadlineMs, promise)) as ResultOf<N>;
       } finally {
         signal?.removeEventListener('abort', cancel);
         this.#pending.delete(id);
@@ -200,7 +206,7 @@ export class HostConnection {
 type ResultOf<N extends CallName> = z.infer<N extends keyof typeof results ? (typeof results)[N] : typeof results.none>;
 
 function resultOf(call: CallName): z.ZodType {
-  return call === 'adopt' || call === 'usage' ? results[call] : results.none;
+  return call in results ? results[call as keyof typeof results] : results.none;
 }
 
 function connectionLost(cause?: Error): HostUnavailable {

@@ -3,11 +3,11 @@ import { mkdir } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
-import { StubMachine } from '../../../test/core/stub-driver.ts';
+import { StubMachine, stubFileBytes } from '../../../test/core/stub-driver.ts';
 import { HostLab } from '../../../test/host/host-lab.ts';
-import { HostUnavailable, type LaunchRequest } from '../../core/ports/machine-driver.ts';
+import { HostFull, HostUnavailable, type LaunchRequest, SnapshotUnusable } from '../../core/ports/machine-driver.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
-import { maxCallsInFlight } from '../protocol/messages.ts';
+import { maxCallsInFlight, protocolVersion, snapshotsPerPage } from '../protocol/messages.ts';
 import { agentSocketsOf } from '../protocol/run-folder.ts';
 import { RemoteDriver } from './remote-driver.ts';
 import { wireEgress } from './wire-egress.ts';
@@ -231,18 +231,22 @@ async function replaceHost(lab: HostLab, serve: (socket: Socket) => void): Promi
 }
 
 const otherVersion = (socket: Socket): void => {
-  socket.end('{"hello":"mayfly-host","version":2,"refused":"too old"}\n');
+  socket.end('{"hello":"mayfly-host","version":99,"refused":"too old"}\n');
 };
 
 const capabilities = { engine: 'x', acceleration: 'none', pause: true, snapshot: false, adopt: true, network: true };
 const greet = (socket: Socket): void => {
-  socket.write(`${JSON.stringify({ hello: 'mayfly-host', version: 1, capabilities, memory_left_bytes: 5 })}\n`);
+  socket.write(
+    `${JSON.stringify({ hello: 'mayfly-host', version: protocolVersion, capabilities, memory_left_bytes: 5 })}\n`,
+  );
 };
 
 test('a host of another version is refused at once, with both numbers', async () => {
   await using lab = await HostLab.open();
   using _host = await replaceHost(lab, otherVersion);
-  await expect(lab.connect()).rejects.toThrow('version 2 of the host protocol, this service version 1');
+  await expect(lab.connect()).rejects.toThrow(
+    `version 99 of the host protocol, this service version ${protocolVersion}`,
+  );
 });
 
 test('a host of another version that replaces the one before is reported: only a restart helps', async () => {
@@ -293,4 +297,59 @@ test.each([
   await connected.promise;
   await withDeadline('disposing', 5_000, driver[Symbol.asyncDispose]());
   expect(driver.isAvailable()).toBe(false);
+});
+
+test('saves a machine, launches copies of it, and lists and deletes snapshots', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  const machine = await driver.launch({ id: 'm1', size: 'medium' });
+  const { snapshot, pausedMs } = await machine.save('snap_1');
+  expect(snapshot).toEqual({ id: 'snap_1', size: 'medium', files: [{ id: 'file-of-snap_1', bytes: stubFileBytes }] });
+  expect(pausedMs).toBe(1);
+  await driver.launch({ id: 'm2', size: 'medium', snapshotId: 'snap_1' });
+  expect(lab.driver.newest.snapshotId).toBe('snap_1');
+  expect(await driver.snapshots()).toEqual([snapshot]);
+  await driver.deleteSnapshot('snap_1');
+  await driver.deleteSnapshot('snap_1');
+  expect(await driver.snapshots()).toEqual([]);
+  const launched = driver.launch({ id: 'm3', size: 'medium', snapshotId: 'snap_1' });
+  await expect(launched).rejects.toBeInstanceOf(SnapshotUnusable);
+  await expect(launched).rejects.toThrow('There is no snapshot snap_1 on this host.');
+});
+
+test('lists more snapshots than fit into one message', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  const machine = await driver.launch({ id: 'm1', size: 'small' });
+  const ids = Array.from({ length: 2 * snapshotsPerPage + 1 }, (_, at) => `snap_${String(at).padStart(3, '0')}`);
+  for (const id of ids) await machine.save(id);
+  expect((await driver.snapshots()).map(({ id }) => id)).toEqual(ids);
+});
+
+test('a host without room for a snapshot is full', async () => {
+  await using lab = await HostLab.open({ diskReserveBytes: 1_000 });
+  const driver = await lab.connect();
+  const machine = await driver.launch({ id: 'm1', size: 'small' });
+  lab.diskFreeBytes = 999;
+  await expect(machine.save('snap_1')).rejects.toBeInstanceOf(HostFull);
+  lab.diskFreeBytes = 1_000;
+  lab.driver.newest.beforeSaved = () => Promise.reject(new HostFull('The snapshot needs more room than there is.'));
+  await expect(machine.save('snap_1')).rejects.toBeInstanceOf(HostFull);
+  expect(await driver.snapshots()).toEqual([]);
+});
+
+test('saves that take long delay no other call, and go on when the service is gone', async () => {
+  await using lab = await HostLab.open();
+  const driver = await lab.connect();
+  const machine = await driver.launch({ id: 'm1', size: 'small' });
+  const held = Promise.withResolvers<void>();
+  lab.driver.newest.beforeSaved = () => held.promise;
+  const saves = Array.from({ length: maxCallsInFlight }, (_, at) => machine.save(`snap_${at}`));
+  const ended = Promise.allSettled(saves);
+  await driver.launch({ id: 'm2', size: 'small' });
+  await driver[Symbol.asyncDispose]();
+  for (const { status } of await ended) expect(status).toBe('rejected');
+  held.resolve();
+  const next = await lab.connect();
+  await expect.poll(async () => (await next.snapshots()).map(({ id }) => id)).toEqual(['snap_0', 'snap_1']);
 });

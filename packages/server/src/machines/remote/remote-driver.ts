@@ -7,6 +7,8 @@ import {
   type Machine,
   type MachineDriver,
   type MachineExit,
+  SnapshotUnusable,
+  type StoredSnapshot,
 } from '../../core/ports/machine-driver.ts';
 import type { Log } from '../../core/ports/runtime.ts';
 import { Backoff } from '../../core/scheduling/backoff.ts';
@@ -14,7 +16,7 @@ import { withDeadline } from '../../core/scheduling/deadline.ts';
 import type { FailureCode, MachinesPage } from '../protocol/messages.ts';
 import { hostSocketPath } from '../protocol/run-folder.ts';
 import { HostCallFailed, HostConnection, HostVersionMismatch } from './host-connection.ts';
-import { RemoteMachine } from './remote-machine.ts';
+import { RemoteMachine, storedSnapshot } from './remote-machine.ts';
 import { wireEgress } from './wire-egress.ts';
 
 export interface RemoteDriverOptions {
@@ -91,9 +93,10 @@ export class RemoteDriver implements MachineDriver {
     return this.isAvailable() ? this.#memoryLeftBytes : Number.POSITIVE_INFINITY;
   }
 
-  async launch({ id, size, egress = 'all', signal }: LaunchRequest): Promise<Machine> {
+  async launch({ id, size, snapshotId, egress = 'all', signal }: LaunchRequest): Promise<Machine> {
     const host = this.#host();
-    const call = { call: 'launch', machine: id, size, egress: wireEgress(egress) } as const;
+    const from = snapshotId === undefined ? {} : { snapshot: snapshotId };
+    const call = { call: 'launch', machine: id, size, egress: wireEgress(egress), ...from } as const;
     if (this.#machines.has(id)) throw new HostCallFailed('machine_exists', `There is already a machine ${id}.`);
     const machine = this.#makeMachine({ machine: id, size });
     // Before the answer, because the host may report the machine's exit at any time from now on.
@@ -105,6 +108,7 @@ export class RemoteDriver implements MachineDriver {
       this.#machines.delete(id);
       if (!(error instanceof HostCallFailed)) throw error;
       if (error.code === 'cancelled') signal?.throwIfAborted();
+      if (error.code === 'unusable_snapshot') throw new SnapshotUnusable(error.message, { cause: error });
       throw fullCodes.includes(error.code) ? new HostFull(error.message, { cause: error }) : error;
     }
   }
@@ -124,6 +128,22 @@ export class RemoteDriver implements MachineDriver {
       listed.filter(({ exit }) => exit !== undefined),
     );
     return running;
+  }
+
+  async snapshots(): Promise<readonly StoredSnapshot[]> {
+    const host = this.#host();
+    const listed: StoredSnapshot[] = [];
+    for (let more = true; more; ) {
+      const after = listed.at(-1)?.id;
+      const page = await host.call({ call: 'snapshots', ...(after !== undefined && { after }) });
+      listed.push(...page.snapshots.map(storedSnapshot));
+      more = page.more && page.snapshots.length > 0;
+    }
+    return listed;
+  }
+
+  async deleteSnapshot(id: string): Promise<void> {
+    await this.#host().call({ call: 'delete_snapshot', snapshot: id });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

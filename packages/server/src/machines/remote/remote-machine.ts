@@ -1,14 +1,18 @@
 import type { SizeName } from '@mayfly/contract';
-import type {
-  AgentChannel,
-  EgressPolicy,
-  Machine,
-  MachineExit,
-  MachineUsage,
+import {
+  type AgentChannel,
+  type EgressPolicy,
+  HostFull,
+  type Machine,
+  type MachineExit,
+  type MachineUsage,
+  type SaveResult,
+  type StoredSnapshot,
 } from '../../core/ports/machine-driver.ts';
 import { openAgentChannel } from '../host/unix-sockets.ts';
+import type { ListedSnapshot } from '../protocol/messages.ts';
 import { agentSocketsOf } from '../protocol/run-folder.ts';
-import type { HostConnection } from './host-connection.ts';
+import { HostCallFailed, type HostConnection } from './host-connection.ts';
 import { wireEgress } from './wire-egress.ts';
 
 export interface RemoteMachineOptions {
@@ -66,6 +70,17 @@ export class RemoteMachine implements Machine {
     return { memoryBytes: used.memory_bytes, diskBytes: used.disk_bytes };
   }
 
+  async save(snapshotId: string): Promise<SaveResult> {
+    const call = { call: 'save', machine: this.id, snapshot: snapshotId } as const;
+    try {
+      const saved = await this.#options.host().call(call);
+      return { snapshot: storedSnapshot(saved.snapshot), pausedMs: saved.paused_ms };
+    } catch (error) {
+      const isFull = error instanceof HostCallFailed && error.code === 'disk_full';
+      throw isFull ? new HostFull(error.message, { cause: error }) : error;
+    }
+  }
+
   /** The host process keeps the machine, whoever is connected. */
   detach(): void {}
 
@@ -74,4 +89,9 @@ export class RemoteMachine implements Machine {
     await this.#options.host().call({ call: 'destroy', machine: this.id });
     this.noteExit({ requested: true, reason: 'destroyed' });
   }
+}
+
+/** A snapshot as the host process lists it. */
+export function storedSnapshot({ snapshot, size, files }: ListedSnapshot): StoredSnapshot {
+  return { id: snapshot, size, files };
 }

@@ -6,6 +6,7 @@ import { addLedgerLimitsPreviews } from './0002-ledger-limits-previews.ts';
 import { addMachinesAndRetention } from './0003-machines-retention.ts';
 import { addStoredOutput } from './0004-stored-output.ts';
 import { addAuditTrail } from './0005-audit-trail.ts';
+import { addSnapshots } from './0006-snapshots.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
@@ -16,6 +17,7 @@ const steps: Readonly<Record<string, Step>> = {
   '0003-machines-retention': addMachinesAndRetention,
   '0004-stored-output': addStoredOutput,
   '0005-audit-trail': addAuditTrail,
+  '0006-snapshots': addSnapshots,
 };
 
 /** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */

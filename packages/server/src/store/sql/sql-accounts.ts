@@ -19,6 +19,8 @@ const limitColumns = {
   maxTimeoutMinutes: 'limit_max_timeout_minutes',
   apiKeys: 'limit_api_keys',
   storedOutputMb: 'limit_stored_output_mb',
+  snapshots: 'limit_snapshots',
+  snapshotStorageMb: 'limit_snapshot_storage_mb',
 } as const satisfies Record<keyof AccountLimits, keyof AccountsTable>;
 
 /** The columns of an AccountRecord. */
@@ -33,6 +35,8 @@ const accountColumns = [
   'accounts.limit_max_timeout_minutes',
   'accounts.limit_api_keys',
   'accounts.limit_stored_output_mb',
+  'accounts.limit_snapshots',
+  'accounts.limit_snapshot_storage_mb',
 ] as const;
 
 /** Accounts and their keys in SQL. */

@@ -1,13 +1,14 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type {
   AccountFunds,
   LedgerStore,
   LedgerSummary,
   NewCredit,
   RunningSandbox,
+  StoredBytes,
 } from '../../core/ports/store/ledger-store.ts';
 import type { AdmissionFacts, Charge } from '../../core/ports/store/sandbox-store.ts';
-import type { LedgerEntriesTable, Schema } from '../schema.ts';
+import type { LedgerEntriesTable, Schema, SnapshotsTable } from '../schema.ts';
 import type { Database } from './database.ts';
 
 /** The ledger in SQL. Values that must be consistent are read by one statement. */
@@ -28,7 +29,8 @@ export class SqlLedger implements LedgerStore {
 
   async funds(accountId: string): Promise<AccountFunds> {
     const rows = await this.#funds(accountId);
-    return { settledMicroUsd: required(rows[0], accountId).balance_micro_usd, running: runningOf(rows) };
+    const { balance_micro_usd: settledMicroUsd } = required(rows[0], accountId);
+    return { settledMicroUsd, running: runningOf(rows), stored: storedIn(rows) };
   }
 
   async summary(accountId: string, sinceMs: number): Promise<LedgerSummary> {
@@ -37,7 +39,9 @@ export class SqlLedger implements LedgerStore {
     return {
       settledMicroUsd: first.balance_micro_usd,
       running: runningOf(rows),
-      spentMicroUsd: 0 - first.usage_micro_usd,
+      stored: storedIn(rows),
+      spentMicroUsd: 0 - first.usage_micro_usd - first.storage_micro_usd,
+      storageMicroUsd: 0 - first.storage_micro_usd,
       addedMicroUsd: first.credit_micro_usd,
       runtimeMs: first.runtime_ms,
       sandboxesCreated: first.sandboxes_created + first.removed,
@@ -53,6 +57,7 @@ export function writeCredit(transaction: Transaction<Schema>, credit: NewCredit)
     kind: 'credit',
     amount_micro_usd: credit.amountMicroUsd,
     sandbox_id: null,
+    snapshot_id: null,
     runtime_ms: null,
     note: credit.note,
     created_at_ms: credit.createdAtMs,
@@ -71,9 +76,30 @@ export function writeCharge(
     kind: 'usage',
     amount_micro_usd: -charge.amountMicroUsd,
     sandbox_id: sandbox.id,
+    snapshot_id: null,
     runtime_ms: charge.runtimeMs,
     note: '',
     created_at_ms: charge.atMs,
+  });
+}
+
+/** Charges an account for storing a snapshot since it was last charged. */
+export function writeStorageCharge(
+  transaction: Transaction<Schema>,
+  { id, account_id, charged_until_ms }: Selectable<SnapshotsTable>,
+  amountMicroUsd: number,
+  nowMs: number,
+): Promise<void> {
+  return writeEntry(transaction, {
+    id: `storage:${id}:${charged_until_ms}`,
+    account_id,
+    kind: 'storage',
+    amount_micro_usd: -amountMicroUsd,
+    sandbox_id: null,
+    snapshot_id: id,
+    runtime_ms: null,
+    note: '',
+    created_at_ms: nowMs,
   });
 }
 
@@ -103,6 +129,35 @@ export function runningOf(rows: readonly RunningRow[]): readonly RunningSandbox[
   );
 }
 
+interface StoredRow {
+  readonly bytes: number | null;
+  readonly charged_until_ms: number | null;
+  readonly price_micro_usd_per_gb_month: number | null;
+}
+
+/** The stored snapshots in these rows. */
+function storedIn(rows: readonly StoredRow[]): readonly StoredBytes[] {
+  return rows.flatMap(({ bytes, charged_until_ms: chargedUntilMs, price_micro_usd_per_gb_month: price }) =>
+    bytes === null || chargedUntilMs === null || price === null
+      ? []
+      : [{ bytes, chargedUntilMs, priceMicroUsdPerGbMonth: price }],
+  );
+}
+
+/** The account's stored snapshots that have a price. */
+export async function storedOf(transaction: Transaction<Schema>, accountId: string): Promise<readonly StoredBytes[]> {
+  return storedIn(await selectStored(transaction, accountId).execute());
+}
+
+function selectStored(db: Kysely<Schema>, accountId: string) {
+  return db
+    .selectFrom('snapshots')
+    .select(['bytes', 'charged_until_ms', 'price_micro_usd_per_gb_month'])
+    .where('account_id', '=', accountId)
+    .where('bytes', '>', 0)
+    .where('price_micro_usd_per_gb_month', '>', 0);
+}
+
 /** The only writer of balances: adds an entry and its amount together, unless the entry already exists. */
 async function writeEntry(transaction: Transaction<Schema>, entry: LedgerEntriesTable): Promise<void> {
   const inserted = await transaction
@@ -119,15 +174,34 @@ async function writeEntry(transaction: Transaction<Schema>, entry: LedgerEntries
     .execute();
 }
 
-/** One row per running sandbox, or one row without a sandbox if none is running. Every row has the balance. */
+const none = sql<number | null>`cast(null as bigint)`;
+
+/** One row per running sandbox and per stored snapshot with a price, or one row without either. Every row has the balance. */
 function selectFunds(db: Kysely<Schema>, accountId: string) {
+  const running = db
+    .selectFrom('sandboxes')
+    .select([
+      'ready_at_ms',
+      'expires_at_ms',
+      (row) => row.ref('price_micro_usd_per_hour').$castTo<number | null>().as('price_micro_usd_per_hour'),
+    ])
+    .select([none.as('bytes'), none.as('charged_until_ms'), none.as('price_micro_usd_per_gb_month')])
+    .where('account_id', '=', accountId)
+    .where('status', '=', 'running');
+  const stored = db
+    .selectFrom(selectStored(db, accountId).as('stored'))
+    .select([none.as('ready_at_ms'), none.as('expires_at_ms'), none.as('price_micro_usd_per_hour')])
+    .select((row) => [
+      row.ref('bytes').$castTo<number | null>().as('bytes'),
+      row.ref('charged_until_ms').$castTo<number | null>().as('charged_until_ms'),
+      row.ref('price_micro_usd_per_gb_month').$castTo<number | null>().as('price_micro_usd_per_gb_month'),
+    ]);
   return db
     .selectFrom('accounts')
-    .leftJoin('sandboxes', (join) =>
-      join.onRef('sandboxes.account_id', '=', 'accounts.id').on('sandboxes.status', '=', 'running'),
-    )
-    .select(['accounts.balance_micro_usd', 'sandboxes.ready_at_ms', 'sandboxes.expires_at_ms'])
-    .select('sandboxes.price_micro_usd_per_hour')
+    .leftJoin(running.unionAll(stored).as('accruing'), (join) => join.onTrue())
+    .select(['accounts.balance_micro_usd', 'accruing.ready_at_ms', 'accruing.expires_at_ms'])
+    .select(['accruing.price_micro_usd_per_hour', 'accruing.bytes', 'accruing.charged_until_ms'])
+    .select('accruing.price_micro_usd_per_gb_month')
     .where('accounts.id', '=', accountId);
 }
 
@@ -138,6 +212,7 @@ function selectSummary(db: Kysely<Schema>, accountId: string, sinceMs: number) {
     .where('created_at_ms', '>=', sinceMs)
     .select([
       sumWhere('usage', 'amount_micro_usd').as('usage_micro_usd'),
+      sumWhere('storage', 'amount_micro_usd').as('storage_micro_usd'),
       sumWhere('credit', 'amount_micro_usd').as('credit_micro_usd'),
       sumWhere('usage', 'runtime_ms').as('runtime_ms'),
       // Sandboxes whose records were removed by retention still count as created.
@@ -154,11 +229,18 @@ function selectSummary(db: Kysely<Schema>, accountId: string, sinceMs: number) {
   return selectFunds(db, accountId)
     .innerJoin(entries.as('entries'), (join) => join.onTrue())
     .innerJoin(created.as('created'), (join) => join.onTrue())
-    .select(['usage_micro_usd', 'credit_micro_usd', 'entries.runtime_ms', 'sandboxes_created', 'entries.removed']);
+    .select([
+      'usage_micro_usd',
+      'storage_micro_usd',
+      'credit_micro_usd',
+      'entries.runtime_ms',
+      'sandboxes_created',
+      'entries.removed',
+    ]);
 }
 
 /** A sum as a 64-bit integer; zero if there are no rows. */
-function sumWhere(kind: 'usage' | 'credit', column: 'amount_micro_usd' | 'runtime_ms') {
+function sumWhere(kind: LedgerEntriesTable['kind'], column: 'amount_micro_usd' | 'runtime_ms') {
   return sql<number>`cast(coalesce(sum(case when kind = ${sql.lit(kind)} then ${sql.ref(column)} end), 0) as bigint)`;
 }
 

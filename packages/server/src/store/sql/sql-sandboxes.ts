@@ -9,12 +9,13 @@ import {
   openStatuses,
   type SandboxChange,
   type SandboxGuard,
+  type SandboxOrigin,
   type SandboxRecord,
   type SandboxStore,
 } from '../../core/ports/store/sandbox-store.ts';
 import type { SandboxesTable, Schema } from '../schema.ts';
 import type { Database } from './database.ts';
-import { lockAccount, runningOf, writeCharge } from './sql-ledger.ts';
+import { lockAccount, runningOf, storedOf, writeCharge } from './sql-ledger.ts';
 
 /** Sandboxes in SQL. */
 export class SqlSandboxes implements SandboxStore {
@@ -115,13 +116,18 @@ function losesPreviews(guard: SandboxGuard, change: SandboxChange): boolean {
 /** Writes the change if the guard still holds. */
 async function writeChange(
   db: Kysely<Schema>,
-  { id, status, expiresAtMs }: SandboxGuard,
+  { id, status, machineId, expiresAtMs }: SandboxGuard,
   change: SandboxChange,
 ): Promise<SandboxRecord | undefined> {
-  const query = db.updateTable('sandboxes').set(columnsOf(change)).where('id', '=', id).where('status', '=', status);
-  const guarded =
-    expiresAtMs === null ? query.where('expires_at_ms', 'is', null) : query.where('expires_at_ms', '=', expiresAtMs);
-  const row = await guarded.returningAll().executeTakeFirst();
+  const row = await db
+    .updateTable('sandboxes')
+    .set(columnsOf(change))
+    .where('id', '=', id)
+    .where('status', '=', status)
+    .where('machine_id', machineId === null ? 'is' : '=', machineId)
+    .where('expires_at_ms', expiresAtMs === null ? 'is' : '=', expiresAtMs)
+    .returningAll()
+    .executeTakeFirst();
   return row && sandboxOf(row);
 }
 
@@ -141,7 +147,8 @@ async function insertSandbox<Refusal>(
     .where('status', 'in', ['provisioning', 'running'])
     .execute();
   const running = runningOf(open.filter(({ status }) => status === 'running'));
-  const refusal = admit({ suspended, settledMicroUsd, running, openSandboxes: open.length });
+  const stored = await storedOf(transaction, sandbox.accountId);
+  const refusal = admit({ suspended, settledMicroUsd, running, stored, openSandboxes: open.length });
   if (refusal !== undefined) return { kind: 'refused', refusal };
   return { kind: 'inserted', sandbox: await insertRow(transaction, sandbox) };
 }
@@ -173,6 +180,9 @@ async function insertRow(transaction: Transaction<Schema>, sandbox: NewSandbox):
       idempotency_key: sandbox.idempotencyKey,
       price_micro_usd_per_hour: sandbox.priceMicroUsdPerHour,
       machine_id: null,
+      origin_sandbox_id: sandbox.origin?.sandboxId ?? null,
+      origin_snapshot_id: sandbox.origin?.snapshotId ?? null,
+      origin_at_ms: sandbox.origin?.atMs ?? null,
       created_at_ms: sql<number>`case when ${newest} >= ${wanted} then ${newest} + 1 else ${wanted} end`,
       ready_at_ms: null,
       expires_at_ms: null,
@@ -195,11 +205,17 @@ function sandboxOf(row: Selectable<SandboxesTable>): SandboxRecord {
     idempotencyKey: row.idempotency_key,
     priceMicroUsdPerHour: row.price_micro_usd_per_hour,
     machineId: row.machine_id,
+    origin: originOf(row),
     createdAtMs: row.created_at_ms,
     readyAtMs: row.ready_at_ms,
     expiresAtMs: row.expires_at_ms,
     deletedAtMs: row.deleted_at_ms,
   };
+}
+
+function originOf({ origin_sandbox_id: sandboxId, ...row }: Selectable<SandboxesTable>): SandboxOrigin | null {
+  if (sandboxId === null) return null;
+  return { sandboxId, atMs: row.origin_at_ms ?? 0, snapshotId: row.origin_snapshot_id };
 }
 
 /** The columns that a change writes. */

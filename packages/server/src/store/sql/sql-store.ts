@@ -7,11 +7,13 @@ import { addStoredBytes, SqlExecutions } from './sql-executions.ts';
 import { lockAccount, SqlLedger } from './sql-ledger.ts';
 import { SqlPreviews } from './sql-previews.ts';
 import { SqlSandboxes } from './sql-sandboxes.ts';
+import { SqlSnapshots } from './sql-snapshots.ts';
 
 /** The store over any engine that Kysely supports. */
 export class SqlStore implements Store {
   readonly accounts: SqlAccounts;
   readonly sandboxes: SqlSandboxes;
+  readonly snapshots: SqlSnapshots;
   readonly executions: SqlExecutions;
   readonly ledger: SqlLedger;
   readonly previews: SqlPreviews;
@@ -24,6 +26,7 @@ export class SqlStore implements Store {
     this.#database = database;
     this.accounts = new SqlAccounts(database);
     this.sandboxes = new SqlSandboxes(database);
+    this.snapshots = new SqlSnapshots(database);
     this.executions = new SqlExecutions(database);
     this.ledger = new SqlLedger(database);
     this.previews = new SqlPreviews(database);
@@ -90,6 +93,18 @@ class SqlRetention implements RetentionStore {
         .where((row) => {
           const ran = row.selectFrom('executions').select(sql`1`.as('one')).whereRef('sandbox_id', '=', 'sandboxes.id');
           return row.not(row.exists(ran));
+        })
+        // A rollback follows the line of a sandbox through the records of those it was copied from.
+        .where((row) => {
+          const saved = row
+            .selectFrom('snapshots')
+            .select(sql`1`.as('one'))
+            .whereRef('sandbox_id', '=', 'sandboxes.id');
+          return row.not(row.exists(saved));
+        })
+        .where((row) => {
+          const copies = row.selectFrom('sandboxes as copies').select(sql`1`.as('one'));
+          return row.not(row.exists(copies.whereRef('copies.origin_sandbox_id', '=', 'sandboxes.id')));
         })
         .limit(limit)
         .execute();

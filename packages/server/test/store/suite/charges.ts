@@ -9,7 +9,7 @@ export function describeCharges(opened: OpenedStore): void {
   test('the end of a run and its charge are written together', async () => {
     const running = await insertRunning(opened(), 'sbx_a');
     await changed(opened(), running, { status: 'deleting', charge });
-    expect(await opened().ledger.funds(account.id)).toEqual({ settledMicroUsd: 98_750_000, running: [] });
+    expect(await opened().ledger.funds(account.id)).toEqual({ settledMicroUsd: 98_750_000, running: [], stored: [] });
   });
 
   test('a change whose guard does not hold charges nothing', async () => {

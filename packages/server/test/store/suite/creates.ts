@@ -23,6 +23,7 @@ export function describeCreates(opened: OpenedStore): void {
         status: 'provisioning',
         statusReason: null,
         machineId: null,
+        origin: null,
         readyAtMs: null,
         expiresAtMs: null,
         deletedAtMs: null,
@@ -100,6 +101,7 @@ export function describeCreates(opened: OpenedStore): void {
       suspended: false,
       settledMicroUsd: 99_000_000,
       running: [{ readyAtMs: running.readyAtMs, expiresAtMs: 2e12, priceMicroUsdPerHour: 70_000 }],
+      stored: [],
       openSandboxes: 2,
     });
     expect(await opened().sandboxes.read('sbx_e')).toBeUndefined();

@@ -4,9 +4,9 @@ import { account, changed, insertRunning, newAccount, type OpenedStore } from '.
 export function describeLedger(opened: OpenedStore): void {
   test('the balance is the opening credit plus what was added, minus what was withdrawn', async () => {
     const { ledger, accounts } = opened();
-    expect(await ledger.funds(account.id)).toEqual({ settledMicroUsd: 100_000_000, running: [] });
+    expect(await ledger.funds(account.id)).toEqual({ settledMicroUsd: 100_000_000, running: [], stored: [] });
     await accounts.create(newAccount('2'));
-    expect(await ledger.funds('acct_2')).toEqual({ settledMicroUsd: 0, running: [] });
+    expect(await ledger.funds('acct_2')).toEqual({ settledMicroUsd: 0, running: [], stored: [] });
     const credit = { accountId: 'acct_2', createdAtMs: 5, note: 'bought' };
     await ledger.addCredit({ ...credit, id: 'c1', amountMicroUsd: 10_000_000 });
     await ledger.addCredit({ ...credit, id: 'c2', amountMicroUsd: -3_000_000 });
@@ -47,7 +47,9 @@ export function describeLedger(opened: OpenedStore): void {
     expect(await ledger.summary(account.id, 1000)).toEqual({
       settledMicroUsd: 100_000_000 + 480 - 111,
       running: [{ readyAtMs: running.readyAtMs, expiresAtMs: 2e12, priceMicroUsdPerHour: 200_000 }],
+      stored: [],
       spentMicroUsd: 110,
+      storageMicroUsd: 0,
       addedMicroUsd: 480,
       runtimeMs: 550,
       sandboxesCreated: 3,
@@ -58,7 +60,9 @@ export function describeLedger(opened: OpenedStore): void {
     expect(await opened().ledger.summary(account.id, 5)).toStrictEqual({
       settledMicroUsd: 100_000_000,
       running: [],
+      stored: [],
       spentMicroUsd: 0,
+      storageMicroUsd: 0,
       addedMicroUsd: 0,
       runtimeMs: 0,
       sandboxesCreated: 0,

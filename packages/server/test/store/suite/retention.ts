@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { account, insert, type OpenedStore } from '../fixtures.ts';
+import { account, admitAll, insert, newSnapshot, type OpenedStore } from '../fixtures.ts';
 
 const nothing = Buffer.alloc(0);
 const end = { status: 'completed', exitCode: 0, truncated: false, oomKilled: false, durationMs: 1 } as const;
@@ -17,10 +17,10 @@ export function describeRetention(opened: OpenedStore): void {
       }
     }
     const ready = { status: 'running', readyAtMs: 1_000, expiresAtMs: 9_000 } as const;
-    await sandboxes.change({ id: 'sbx_old', status: 'provisioning', expiresAtMs: null }, ready);
+    await sandboxes.change({ id: 'sbx_old', status: 'provisioning', machineId: null, expiresAtMs: null }, ready);
     const charge = { amountMicroUsd: 5, runtimeMs: 7, atMs: 2_000 };
     const deleted = { status: 'deleted', deletedAtMs: 2_000, charge } as const;
-    await sandboxes.change({ id: 'sbx_old', status: 'running', expiresAtMs: 9_000 }, deleted);
+    await sandboxes.change({ id: 'sbx_old', status: 'running', machineId: null, expiresAtMs: 9_000 }, deleted);
     const before = await ledger.summary(account.id, 0);
 
     expect(await retention.removeSandboxes(5_000, 10)).toBe(0);
@@ -33,6 +33,23 @@ export function describeRetention(opened: OpenedStore): void {
     expect(await sandboxes.read('sbx_live')).toBeDefined();
     expect(await executions.running()).toHaveLength(3);
     expect(await ledger.summary(account.id, 0)).toEqual(before);
+  });
+
+  test('the record of a sandbox stays for as long as there is a snapshot or a copy of it', async () => {
+    const { sandboxes, snapshots, retention } = opened();
+    const origin = { sandboxId: 'sbx_first', atMs: 1_001, snapshotId: 'snap_1' };
+    await insert(opened(), 'sbx_first', { createdAtMs: 1_000 });
+    await insert(opened(), 'sbx_copy', { createdAtMs: 1_100, origin });
+    await snapshots.insert(newSnapshot('snap_2', 'sbx_copy'), admitAll);
+    for (const id of ['sbx_first', 'sbx_copy']) {
+      const guard = { id, status: 'provisioning', machineId: null, expiresAtMs: null } as const;
+      await sandboxes.change(guard, { status: 'deleted', deletedAtMs: 9 });
+    }
+    expect(await retention.removeSandboxes(5_000, 10)).toBe(0);
+    await snapshots.remove('snap_2', 6_000);
+    expect(await retention.removeSandboxes(5_000, 10)).toBe(1);
+    expect((await sandboxes.read('sbx_first'))?.status).toBe('deleted');
+    expect(await retention.removeSandboxes(5_000, 10)).toBe(1);
   });
 
   test('a database belongs to the first data folder', async () => {

@@ -17,6 +17,8 @@ export function describeSandboxes(opened: OpenedStore): void {
     expect(await opened().sandboxes.change(running, { status: 'deleting' })).toBeUndefined();
     const wrong = { ...running, expiresAtMs: null };
     expect(await opened().sandboxes.change(wrong, { status: 'deleting' })).toBeUndefined();
+    const replaced = { ...running, ...extended, machineId: 'another' };
+    expect(await opened().sandboxes.change(replaced, { status: 'failed' })).toBeUndefined();
     expect(await opened().sandboxes.read('sbx_a')).toMatchObject(extended);
   });
 

@@ -36,7 +36,8 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
       running: [{ readyAtMs: 1790000000001, expiresAtMs: 1790000900001, priceMicroUsdPerHour: 200_000 }],
     });
     expect(await store.ledger.summary('acct_2', 0)).toMatchObject({ settledMicroUsd: 0, addedMicroUsd: 0 });
-    expect((await store.sandboxes.read('sbx_1'))?.priceMicroUsdPerHour).toBe(200_000);
+    expect(await store.sandboxes.read('sbx_1')).toMatchObject({ priceMicroUsdPerHour: 200_000, origin: null });
+    expect(await store.snapshots.all()).toEqual([]);
     await store.close();
   });
 }

@@ -6,10 +6,20 @@ export interface RunningSandbox {
   readonly priceMicroUsdPerHour: number;
 }
 
-/** What the balance is computed from: the sum of the ledger, and the running sandboxes, which are not in the ledger yet. */
+/** A stored snapshot that has a price and accrues cost. */
+export interface StoredBytes {
+  readonly bytes: number;
+  /** The time until which the ledger has its cost. */
+  readonly chargedUntilMs: number;
+  /** Per GiB and 30 days. */
+  readonly priceMicroUsdPerGbMonth: number;
+}
+
+/** What the balance is computed from: the sum of the ledger, and what is not in the ledger yet: running sandboxes and stored snapshots. */
 export interface AccountFunds {
   readonly settledMicroUsd: number;
   readonly running: readonly RunningSandbox[];
+  readonly stored: readonly StoredBytes[];
 }
 
 /** Credit to be stored. */
@@ -23,9 +33,11 @@ export interface NewCredit {
   readonly note: string;
 }
 
-/** The ledger's totals over a period. Running sandboxes are not included in the totals. */
+/** The ledger's totals over a period. What runs or is stored now, and is not in the ledger yet, is not included in the totals. */
 export interface LedgerSummary extends AccountFunds {
   readonly spentMicroUsd: number;
+  /** The part of `spentMicroUsd` that was charged for stored snapshots. */
+  readonly storageMicroUsd: number;
   readonly addedMicroUsd: number;
   /** Of the runs that ended in the period. */
   readonly runtimeMs: number;

@@ -5,6 +5,16 @@ import type { AccountFunds } from './ledger-store.ts';
 /** The statuses of sandboxes that have not ended. */
 export const openStatuses = ['provisioning', 'running', 'deleting'] as const satisfies readonly SandboxStatus[];
 
+/** What a sandbox was copied from. Times are unix milliseconds. */
+export interface SandboxOrigin {
+  /** The sandbox whose machine was saved. */
+  readonly sandboxId: string;
+  /** The instant of the copy. Snapshots of that sandbox up to this time are of the copy's line. */
+  readonly atMs: number;
+  /** The snapshot; null for a fork, whose snapshot is not kept. */
+  readonly snapshotId: string | null;
+}
+
 /** A sandbox as it is stored. Times are unix milliseconds. */
 export interface SandboxRecord {
   readonly id: string;
@@ -19,6 +29,8 @@ export interface SandboxRecord {
   readonly priceMicroUsdPerHour: number;
   /** The machine that serves it, once it is ready. */
   readonly machineId: string | null;
+  /** Null for a sandbox that was made from the template of its size. */
+  readonly origin: SandboxOrigin | null;
   /** Unique within the account, because it is the cursor of the list. */
   readonly createdAtMs: number;
   readonly readyAtMs: number | null;
@@ -34,6 +46,7 @@ export interface NewSandbox {
   readonly timeoutMinutes: number;
   readonly idempotencyKey: string | null;
   readonly priceMicroUsdPerHour: number;
+  readonly origin?: SandboxOrigin | null;
   /** Moved later if the account has a sandbox with this or a later creation time. */
   readonly createdAtMs: number;
 }
@@ -60,7 +73,7 @@ export interface SandboxChange {
 }
 
 /** The state that a decision was based on. The change is written only if it still holds. */
-export type SandboxGuard = Pick<SandboxRecord, 'id' | 'status' | 'expiresAtMs'>;
+export type SandboxGuard = Pick<SandboxRecord, 'id' | 'status' | 'machineId' | 'expiresAtMs'>;
 
 /** What admission is based on, read while no other create of the account can interfere. */
 export interface AdmissionFacts extends AccountFunds {

@@ -4,11 +4,13 @@ import type { ExecutionStore } from './execution-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import type { PreviewStore } from './preview-store.ts';
 import type { SandboxStore } from './sandbox-store.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
 
 /** Everything that outlives the process. */
 export interface Store {
   readonly accounts: AccountStore;
   readonly sandboxes: SandboxStore;
+  readonly snapshots: SnapshotStore;
   readonly executions: ExecutionStore;
   readonly ledger: LedgerStore;
   readonly previews: PreviewStore;
@@ -32,7 +34,7 @@ export interface OwnerStore {
 export interface RetentionStore {
   /** Removes up to `limit` executions that ended before a time; returns how many. */
   removeExecutions(endedBeforeMs: number, limit: number): Promise<number>;
-  /** Removes up to `limit` deleted and failed sandboxes that were created before a time and have no executions left; returns how many. */
+  /** Removes up to `limit` deleted and failed sandboxes that were created before a time and have neither executions, snapshots nor copies left; returns how many. */
   removeSandboxes(createdBeforeMs: number, limit: number): Promise<number>;
   /** Removes up to `limit` events of the audit trail before a time; returns how many. */
   removeAuditEvents(beforeMs: number, limit: number): Promise<number>;

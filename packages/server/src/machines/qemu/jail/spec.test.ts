@@ -40,6 +40,24 @@ it('has no network, device or file limit unless requested', () => {
   expect(spec.rlimits).toEqual({ core: 0, memlock: 0, nofile: 1024 });
 });
 
+it('tells the preloaded library where the memory of a snapshot is', () => {
+  const memory = {
+    ramPlanPath: '/machines/one/ram.plan',
+    ramLayerPaths: ['/machines/one/ram.1', '/machines/one/ram.2'],
+  };
+  expect(jailSpec({ ...plan('arm64', '/qemu'), ...memory }).env).toEqual({
+    LD_PRELOAD: '/cache/shim.so',
+    MAYFLY_RAM_FILE: '/template/ram',
+    MAYFLY_RAM_PLAN: '/machines/one/ram.plan',
+    MAYFLY_RAM_LAYERS: '/machines/one/ram.1:/machines/one/ram.2',
+  });
+});
+
+it('refuses layers whose paths the preloaded library would split', () => {
+  const memory = { ramPlanPath: '/a:b/ram.plan', ramLayerPaths: ['/a:b/ram.1'] };
+  expect(() => jailSpec({ ...plan('arm64', '/qemu'), ...memory })).toThrow('The path /a:b/ram.1 contains a colon');
+});
+
 it('binds a folder before the paths inside it', () => {
   const binds = [
     { path: '/data/one/template', mode: 'ro' },

@@ -55,6 +55,10 @@ export interface JailPlan {
   readonly preloadPath?: string | undefined;
   /** The template's RAM file, for the preloaded library. */
   readonly ramPath?: string;
+  /** Says which part of memory is in which layer, for the preloaded library. Without it, memory is the RAM file. */
+  readonly ramPlanPath?: string;
+  /** The files of the plan's layers from layer 1; layer 0 is the RAM file. Their paths have no colons. */
+  readonly ramLayerPaths?: readonly string[];
 }
 
 /** QEMU needs a few dozen descriptors: sockets, disk layers and event descriptors. */
@@ -82,7 +86,7 @@ export function jailSpec(plan: JailPlan): JailSpec {
     },
     program: plan.program,
     argv: plan.argv,
-    env: plan.preloadPath === undefined ? {} : preloadEnv(plan.preloadPath, plan.ramPath),
+    env: plan.preloadPath === undefined ? {} : preloadEnv(plan.preloadPath, plan),
   };
 }
 
@@ -91,8 +95,21 @@ export function outerFirst(binds: readonly Bind[]): Bind[] {
   return binds.toSorted((a, b) => a.path.split('/').length - b.path.split('/').length);
 }
 
-function preloadEnv(preloadPath: string, ramPath: string | undefined): Record<string, string> {
-  return { LD_PRELOAD: preloadPath, ...(ramPath === undefined ? {} : { MAYFLY_RAM_FILE: ramPath }) };
+/** How the preloaded library is told where the machine's memory is. */
+function preloadEnv(
+  preloadPath: string,
+  { ramPath, ramPlanPath, ramLayerPaths = [] }: Pick<JailPlan, 'ramPath' | 'ramPlanPath' | 'ramLayerPaths'>,
+): Record<string, string> {
+  const ambiguous = ramLayerPaths.find((path) => path.includes(':'));
+  if (ambiguous !== undefined) {
+    throw new Error(`The path ${ambiguous} contains a colon. Choose a MAYFLY_DATA_DIR without one.`);
+  }
+  return {
+    LD_PRELOAD: preloadPath,
+    ...(ramPath === undefined ? {} : { MAYFLY_RAM_FILE: ramPath }),
+    ...(ramPlanPath === undefined ? {} : { MAYFLY_RAM_PLAN: ramPlanPath }),
+    ...(ramLayerPaths.length === 0 ? {} : { MAYFLY_RAM_LAYERS: ramLayerPaths.join(':') }),
+  };
 }
 
 /** The files that the QEMU of one machine needs. */

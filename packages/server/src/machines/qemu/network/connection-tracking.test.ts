@@ -21,7 +21,7 @@ describe.runIf(canOpenNetworkLab)("the host's connection table", () => {
       .split('\n')
       .filter((line) => line !== '');
   const reach = async (guest: RpcChild): Promise<string> =>
-    (await guest.ask<{ outcome: string }>('connect', { host: '203.0.113.1', port: 80 })).outcome;
+    (await guest.ask<{ outcome: string }>('connect', { host: '203.0.113.1', port: 80, timeoutMs: 15_000 })).outcome;
 
   beforeAll(async () => {
     ({ lab } = await NetworkLab.open());

@@ -3,7 +3,12 @@ import { z } from 'zod';
 /** The longest QMP message that is accepted. QEMU's answers to the commands Mayfly sends are far shorter. */
 export const maxLineBytes = 1024 * 1024;
 
-const event = z.object({ event: z.string().max(128), data: z.record(z.string(), z.unknown()).default({}) });
+const event = z.object({
+  event: z.string().max(128),
+  data: z.record(z.string(), z.unknown()).default({}),
+  /** When it happened, by the host's clock. */
+  timestamp: z.object({ seconds: z.number(), microseconds: z.number() }).optional().catch(undefined),
+});
 const success = z.object({ return: z.unknown(), id: z.number().int() });
 const failure = z.object({ error: z.object({ class: z.string(), desc: z.string() }), id: z.number().int() });
 const greeting = z.object({ QMP: z.record(z.string(), z.unknown()) });

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { withDeadline } from '../../../core/scheduling/deadline.ts';
 import type { QmpClient } from './qmp-client.ts';
 
@@ -10,19 +9,6 @@ export function loadDeviceState(qmp: QmpClient, statePath: string, deadlineMs: n
 /** Saves the device state of a stopped machine whose RAM is a shared file. */
 export function saveDeviceState(qmp: QmpClient, statePath: string, deadlineMs: number): Promise<void> {
   return migrate(qmp, 'migrate', statePath, deadlineMs);
-}
-
-const migrationStatus = z.object({ status: z.string().optional() });
-const runStatus = z.object({ status: z.string() });
-
-/** Cancels a save that an earlier service started, and resumes the machine if it was stopped for that. */
-export async function finishMigration(qmp: QmpClient): Promise<void> {
-  const { status } = migrationStatus.parse(await qmp.execute('query-migrate'));
-  const isActive = status !== undefined && !['none', 'completed', 'failed', 'cancelled'].includes(status);
-  if (isActive) await qmp.execute('migrate_cancel');
-  const { status: state } = runStatus.parse(await qmp.execute('query-status'));
-  if (state === 'postmigrate' || state === 'finish-migrate' || (isActive && state === 'paused'))
-    await qmp.execute('cont');
 }
 
 async function migrate(

@@ -62,7 +62,22 @@ const recipeVersion = 1;
 
 /** The hash of everything a template is made of. It changes with the kernel, the agent, the disk, QEMU, the device model and, with KVM, the host's CPU. */
 export function templateKey(engine: QemuEngine, size: SizeName, guestKeys: readonly string[]): string {
-  const argv = buildArgv({
+  const argv = bootArgv(engine, size);
+  const { versionText, hostCpu } = engine;
+  return hashOf({ recipeVersion, versionText, hostCpu, size, guestKeys, argv });
+}
+
+/** The options that define the devices of a machine. A saved state loads only where they are equal. */
+const deviceOptions: readonly string[] = ['-machine', '-cpu', '-smp', '-m', '-device'];
+
+/** The hash of the device model of machines of a size. */
+export function deviceModelHash(engine: QemuEngine, size: SizeName): string {
+  const argv = bootArgv(engine, size);
+  return hashOf(argv.flatMap((word, at) => (deviceOptions.includes(word) ? [word, argv[at + 1]] : [])));
+}
+
+function bootArgv(engine: QemuEngine, size: SizeName): string[] {
+  return buildArgv({
     engine,
     name: 'key',
     resources: sizes[size],
@@ -75,9 +90,8 @@ export function templateKey(engine: QemuEngine, size: SizeName, guestKeys: reado
     tapName: 'tap0',
     start: { kind: 'boot', kernelPath: '/kernel', initrdPath: '/initrd', consolePath: '/console' },
   });
-  const { versionText, hostCpu } = engine;
-  return createHash('sha256')
-    .update(JSON.stringify({ recipeVersion, versionText, hostCpu, size, guestKeys, argv }))
-    .digest('hex')
-    .slice(0, 16);
+}
+
+function hashOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 }

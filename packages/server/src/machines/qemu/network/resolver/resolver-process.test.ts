@@ -1,11 +1,12 @@
-import { Resolver as DnsClient } from 'node:dns/promises';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDnsServer } from '../../../../../test/network/dns-server.ts';
 import { goTools, hasGo, jailProgram } from '../../../../../test/network/go-tools.ts';
 import { findChild } from '../../../../../test/network/network-lab.ts';
+import { RpcChild } from '../../../../../test/network/rpc.ts';
 import { readProcessIdentity } from '../../jail/proc.ts';
 import { cidr } from '../plan/ipv4.ts';
 import { ResolverProcess } from './resolver-process.ts';
@@ -14,8 +15,9 @@ import { resolverUsers } from './resolver-users.ts';
 /** The last of the users, which no service of this host has before 63 others run. */
 const uid = resolverUsers.firstUid + resolverUsers.slots - 1;
 
-/** A machine of these tests has the network namespace of the host, and this gateway in it. */
+/** The gateway of the machine of these tests, in the machine's network namespace. */
 const gateway = '127.0.77.1:5377';
+const peerPath = fileURLToPath(new URL('../../../../../test/network/peer-worker.ts', import.meta.url));
 const nameServers = ['127.0.77.53', '127.0.77.54'] as const;
 
 interface Pids {
@@ -36,11 +38,11 @@ function socketsOf(pid: number): string[] {
   });
 }
 
-/** The sockets at the gateway, as /proc/net lists them. */
-function gatewaySockets(): { uid: number; inode: string }[] {
+/** The sockets at the gateway in the network namespace of a process, as /proc lists them. */
+function gatewaySocketsOf(pid: number): { uid: number; inode: string }[] {
   const local = '014D007F:1501';
-  return ['/proc/net/udp', '/proc/net/tcp'].flatMap((path) =>
-    readFileSync(path, 'utf8')
+  return ['udp', 'tcp'].flatMap((protocol) =>
+    readFileSync(`/proc/${pid}/net/${protocol}`, 'utf8')
       .split('\n')
       .map((line) => line.trim().split(/\s+/))
       .filter((fields) => fields[1] === local && fields[2] === '00000000:0000')
@@ -52,6 +54,8 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('mayfly-net', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-resolver-'));
   const resolvConfPath = join(folder, 'resolv.conf');
   let helperPath: string;
+  /** A program in the machine. It has a network namespace of its own, because the host's table lets resolvers send only to port 53. */
+  let machine: RpcChild;
   let helper: ResolverProcess;
   let pids: Pids;
 
@@ -59,15 +63,16 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('mayfly-net', () => {
     writeFileSync(resolvConfPath, `nameserver ${address}\n`);
     utimesSync(resolvConfPath, changedAtSeconds, changedAtSeconds);
   };
-  const lookUp = async (name: string): Promise<string> => {
-    const client = new DnsClient({ timeout: 5_000, tries: 2 });
-    client.setServers([gateway]);
-    return (await client.resolve4(name).catch((error: NodeJS.ErrnoException) => [String(error.code)])).join(' ');
+  const lookUp = (name: string): Promise<string> => machine.ask('lookup', { name, server: gateway, timeoutMs: 30_000 });
+  const gatewaySockets = () => gatewaySocketsOf(machine.pid);
+  const add = () => {
+    const netns = `/proc/${machine.pid}/ns/net`;
+    return helper.request({ op: 'add', slot: 1, netns, listen: gateway, mode: 'all', names: [] });
   };
   const start = async (): Promise<void> => {
     const settings = { jailPath: jailProgram(), uid, resolvConfPath, lookupsPerSecond: 500 };
     helper = new ResolverProcess(helperPath, { ...settings, refusedRanges: [cidr('10.0.0.0/8')] });
-    await helper.request({ op: 'add', slot: 1, netns: '/proc/self/ns/net', listen: gateway, mode: 'all', names: [] });
+    await add();
     const broker = findChild(process.pid, helperPath);
     pids = { broker, resolver: findChild(broker, helperPath) };
   };
@@ -83,10 +88,15 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('mayfly-net', () => {
     });
     await startDnsServer({ address: second, ttlSeconds: 1, names: { 'a.test': ['203.0.113.7'] } });
     useNameServer(first, 1_000);
+    const script = 'ip link set lo up && exec "$@"';
+    machine = new RpcChild(['unshare', '--net', 'sh', '-euc', script, 'sh', process.execPath, peerPath]);
+    // Its first answer means that its network is ready.
+    await machine.ask('countedOn', { port: 0 });
     await start();
   });
   afterAll(async () => {
     await helper[Symbol.asyncDispose]();
+    await machine.kill();
     rmSync(folder, { recursive: true });
   });
 
@@ -154,7 +164,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('mayfly-net', () => {
   test('a machine that is removed has no sockets', async () => {
     await helper.request({ op: 'remove', slot: 1 });
     expect(gatewaySockets()).toEqual([]);
-    await helper.request({ op: 'add', slot: 1, netns: '/proc/self/ns/net', listen: gateway, mode: 'all', names: [] });
+    await add();
     expect(await lookUp('a.test')).toBe('203.0.113.1');
   });
 

@@ -1,0 +1,3 @@
+module mayfly/ram
+
+go 1.24

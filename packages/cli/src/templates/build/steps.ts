@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Execution } from '@mayfly/contract';
+import { Failure } from '../../cli-io.ts';
+import type { FileTree } from '../files/file-tree.ts';
+import { tarOf } from '../files/tar.ts';
+import { type CommandLine, type Finish, type Ready, type RunStep, shellQuote } from '../recipe/recipe.ts';
+import type { ApiClient } from './api-client.ts';
+import type { PreparedStep } from './plan.ts';
+
+/** A step that did not succeed; exit code 1. */
+export class StepFailure extends Failure {
+  readonly commandExitCode: number | null;
+  /** What the command printed on both streams. */
+  readonly output: string;
+
+  constructor(message: string, { exit_code, stdout, stderr }: Pick<Execution, 'exit_code' | 'stdout' | 'stderr'>) {
+    super(message, { exitCode: 1 });
+    this.name = 'StepFailure';
+    this.commandExitCode = exit_code;
+    this.output = stdout + stderr;
+  }
+}
+
+/** Below the service's limit of 8 MiB per file. */
+const partBytes = 4 * 1024 ** 2;
+const uploadFolder = '/var/tmp/mayfly-build';
+const startLog = '/var/tmp/mayfly-start.log';
+const startStatus = '/var/tmp/mayfly-start.status';
+const maintenanceTimeoutMs = 300_000;
+
+/** Performs one step in a sandbox. Throws a StepFailure if it does not succeed. */
+export async function performStep(api: ApiClient, sandboxId: string, step: PreparedStep): Promise<void> {
+  if (step.kind === 'copy') await copyTree(api, sandboxId, step.tree);
+  else await runStep(api, sandboxId, step);
+}
+
+async function runStep(api: ApiClient, sandboxId: string, { command, cwd, env, timeoutMs }: RunStep): Promise<void> {
+  const result = await api.runCommand(sandboxId, { command: inOneStream(command), cwd, env, timeoutMs });
+  expectSuccess(result, timeoutMs);
+}
+
+/** Both streams in the order in which they were written. */
+function inOneStream(command: string): string {
+  return `exec 2>&1\n${command}`;
+}
+
+function expectSuccess(result: Execution, timeoutMs: number): void {
+  if (result.status === 'timeout') {
+    throw new StepFailure(`The step did not finish within ${timeoutMs / 1000} seconds. Raise its timeout.`, result);
+  }
+  if (result.status !== 'completed') throw new StepFailure('The command was not run, or its result was lost.', result);
+  if (result.exit_code === 0) return;
+  const memory = result.oom_killed ? ' The sandbox ran out of memory.' : '';
+  throw new StepFailure(`The step failed with exit code ${result.exit_code}.${memory}`, result);
+}
+
+/** Sends an archive in parts and unpacks it. */
+async function copyTree(api: ApiClient, sandboxId: string, tree: FileTree): Promise<void> {
+  const hash = createHash('sha256');
+  async function* hashed() {
+    for await (const chunk of tarOf(tree.entries)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const archive = createGzip({ level: 5 });
+  const written = pipeline(hashed(), archive);
+  // A failure also ends the reading below, which reports it.
+  written.catch(() => {});
+  let parts = 0;
+  for await (const part of inParts(archive as AsyncIterable<Buffer>)) {
+    await api.writeFile(sandboxId, `${uploadFolder}/${String(parts++).padStart(6, '0')}`, part);
+  }
+  await written;
+  if (hash.digest('hex') !== tree.digest) {
+    throw new Failure('Files of the recipe changed during the build. Build again.');
+  }
+  const folder = shellQuote(tree.folder);
+  // Folders that exist keep their mode and may be links; times are those of the build.
+  const unpack = `cat ${uploadFolder}/* | tar --extract --gzip --touch --no-same-owner --preserve-permissions --keep-directory-symlink --no-overwrite-dir --directory ${folder}`;
+  const command = `set -eo pipefail\nmkdir -p -- ${folder}\n${unpack}\nrm -rf ${uploadFolder}`;
+  const result = await api.runCommand(sandboxId, { command: inOneStream(command), timeoutMs: maintenanceTimeoutMs });
+  expectSuccess(result, maintenanceTimeoutMs);
+}
+
+async function* inParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let pending: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    pending.push(chunk);
+    bytes += chunk.length;
+    if (bytes < partBytes) continue;
+    yield Buffer.concat(pending);
+    pending = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(pending);
+}
+
+/** Starts the recipe's command and waits until the sandbox is ready. Throws a StepFailure with what the command printed. */
+export async function performFinish(api: ApiClient, sandboxId: string, finish: Finish): Promise<void> {
+  const { start, ready, cwd, env } = finish;
+  if (start !== undefined) await startInBackground(api, sandboxId, { command: start, cwd, env });
+  if (ready) await waitUntilReady(api, sandboxId, ready, { cwd, env });
+}
+
+async function startInBackground(api: ApiClient, sandboxId: string, { command, cwd, env }: CommandLine): Promise<void> {
+  const script = `rm -f ${startStatus}; (${'\n'}${command}${'\n'}); echo $? > ${startStatus}`;
+  const background = `setsid bash -c ${shellQuote(script)} > ${startLog} 2>&1 < /dev/null &`;
+  const request = { command: `rm -f ${startStatus}\n${background}`, cwd, env, timeoutMs: maintenanceTimeoutMs };
+  expectSuccess(await api.runCommand(sandboxId, request), maintenanceTimeoutMs);
+}
+
+/** How long one request waits. The service limits the time of a command. */
+const roundSeconds = 50;
+const exitNotReady = 75;
+const exitStartFailed = 76;
+
+async function waitUntilReady(
+  api: ApiClient,
+  sandboxId: string,
+  { check, timeoutMs }: Ready,
+  { cwd, env }: Omit<CommandLine, 'command'>,
+): Promise<void> {
+  const condition = 'port' in check ? portListens(check.port) : `timeout 30 bash -c ${shellQuote(check.command)}`;
+  for (let leftSeconds = Math.ceil(timeoutMs / 1000); ; leftSeconds -= roundSeconds) {
+    const seconds = Math.min(leftSeconds, roundSeconds);
+    const command = waitLoop(condition, seconds);
+    const result = await api.runCommand(sandboxId, { command, cwd, env, timeoutMs: (seconds + 45) * 1000 });
+    if (result.exit_code === 0) return;
+    if (result.exit_code === exitStartFailed) {
+      throw new StepFailure('The start command failed before the sandbox was ready.', result);
+    }
+    if (result.exit_code === exitNotReady && leftSeconds > roundSeconds) continue;
+    throw new StepFailure(`The sandbox was not ready within ${timeoutMs / 1000} seconds: ${describe(check)}.`, result);
+  }
+}
+
+function describe(check: Ready['check']): string {
+  return 'port' in check ? `nothing listens on port ${check.port}` : `\`${check.command}\` does not succeed`;
+}
+
+/** The kernel's tables are read instead of connecting, which some servers would count as a visit. */
+function portListens(port: number): string {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  return `grep -qsE ':${hex} [0-9A-F]+:0000 0A ' /proc/net/tcp /proc/net/tcp6`;
+}
+
+/** Tries the condition until it holds, the start command failed or the time is over. On failure it prints what the start command printed. */
+function waitLoop(condition: string, seconds: number): string {
+  return `attempt=$(mktemp)
+until ${condition} > "$attempt" 2>&1; do
+  code=0
+  if [ -s ${startStatus} ] && [ "$(cat ${startStatus})" != 0 ]; then code=${exitStartFailed}
+  elif [ "$SECONDS" -gt ${seconds} ]; then code=${exitNotReady}; fi
+  if [ "$code" != 0 ]; then
+    cat "$attempt"; rm -f "$attempt"
+    [ ! -e ${startLog} ] || tail -n 100 ${startLog}
+    exit "$code"
+  fi
+  sleep 0.2
+done
+rm -f "$attempt"`;
+}

@@ -1,0 +1,45 @@
+import { type AccountLimits, formatBytes, quoteForMessage } from '@mayfly/contract';
+import { ApiError, accountSuspended, notFound } from '../errors/api-error.ts';
+import { liveBalanceMicroUsd } from '../money/balance.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
+import type { NewSnapshot, SnapshotFacts } from '../ports/store/snapshot-store.ts';
+import { refusalUnlessRunning } from '../sandboxes/read.ts';
+
+const mebibyte = 1024 ** 2;
+
+export interface SnapshotRequest {
+  readonly wanted: NewSnapshot;
+  /** The sandbox to be saved; undefined if the account has no such sandbox. */
+  readonly sandbox: SandboxRecord | undefined;
+  readonly limits: Pick<AccountLimits, 'snapshots' | 'snapshotStorageMb'>;
+  readonly nowMs: number;
+}
+
+/** Why a snapshot is refused: account, alias, sandbox, credit, then quotas; undefined if it is not. Pure. */
+export function admitSnapshot(facts: SnapshotFacts, request: SnapshotRequest): ApiError | undefined {
+  const { wanted, sandbox, limits, nowMs } = request;
+  if (facts.suspended) return accountSuspended();
+  if (facts.aliasTaken) return aliasTaken(wanted.alias ?? '');
+  if (sandbox === undefined) return notFound('sandbox');
+  const notRunning = refusalUnlessRunning(sandbox);
+  if (notRunning !== undefined) return notRunning;
+  const isFree = sandbox.priceMicroUsdPerHour === 0 && wanted.priceMicroUsdPerGbMonth === 0;
+  if (!isFree && liveBalanceMicroUsd(facts, nowMs) <= 0) {
+    return new ApiError('insufficient_credits', 'The balance has reached zero. Add credit to take snapshots.');
+  }
+  if (facts.snapshots >= limits.snapshots) {
+    return new ApiError(
+      'quota_exceeded',
+      `This account is limited to ${limits.snapshots} snapshots. Delete one first.`,
+    );
+  }
+  const maxBytes = limits.snapshotStorageMb * mebibyte;
+  if (facts.storedBytes < maxBytes) return undefined;
+  const usage = `The snapshots of this account take ${formatBytes(facts.storedBytes)} of disk space`;
+  return new ApiError('quota_exceeded', `${usage}, and the limit is ${formatBytes(maxBytes)}. Delete one first.`);
+}
+
+function aliasTaken(alias: string): ApiError {
+  const taken = `another snapshot of this account has the alias ${quoteForMessage(alias, 100)}`;
+  return new ApiError('invalid_request', `${taken}: delete that snapshot first, or choose another alias`);
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { SnapshotUnusable } from '../../../core/ports/machine-driver.ts';
+import type { QemuEngine } from '../engine.ts';
+import { engineFor, requirementsOf, whyNotSavable } from './compatibility.ts';
+import type { SnapshotManifest } from './snapshot-folder.ts';
+
+const engine: QemuEngine = {
+  arch: 'arm64',
+  acceleration: 'kvm',
+  cpuModel: 'host,pmu=off',
+  hostCpu: 'Neoverse-N1 r3p1',
+  kvmWarning: undefined,
+  reservesMemory: false,
+  binary: '/usr/bin/qemu-system-aarch64',
+  versionText: '10.0.2 (Debian 1:10.0.2+ds-2)',
+  machineType: 'virt-10.0',
+  preloadPath: '/cache/qemu-preload.so',
+};
+
+function savedOn(host: QemuEngine): SnapshotManifest {
+  return { ...requirementsOf(host, 'small'), id: 'snap_1', ramLayers: 2, diskLayers: 3, createdAtMs: 1 };
+}
+
+test('a snapshot runs on the host that it was saved on', () => {
+  expect(engineFor(savedOn(engine), engine)).toEqual(engine);
+});
+
+test('a snapshot of an older QEMU runs on a newer one, as the type of machine that it was', () => {
+  const older = { ...engine, versionText: '9.2.1', machineType: 'virt-9.2' };
+  expect(engineFor(savedOn(older), engine).machineType).toBe('virt-9.2');
+});
+
+test.each<[string, Partial<QemuEngine>, string]>([
+  ['another acceleration', { acceleration: 'tcg' }, 'the acceleration tcg, and this host has kvm'],
+  ['another processor', { hostCpu: 'Neoverse-V2' }, 'the processor Neoverse-V2, and this host has Neoverse-N1 r3p1'],
+  ['another CPU model', { cpuModel: 'host' }, 'the CPU model host, and this host has host,pmu=off'],
+  ['another architecture', { arch: 'x64' }, 'the architecture x64, and this host has arm64'],
+  ['a newer QEMU', { machineType: 'virt-11.1' }, 'the machine type virt-11.1, and this host has QEMU 10.0.2'],
+])('a snapshot of a host with %s is refused with both sides', (_what, change, message) => {
+  const launch = () => engineFor(savedOn({ ...engine, ...change }), engine);
+  expect(launch).toThrow(SnapshotUnusable);
+  expect(launch).toThrow(message);
+});
+
+test('a snapshot of a machine with other devices is refused', () => {
+  expect(() => engineFor({ ...savedOn(engine), deviceModel: '0123' }, engine)).toThrow('the devices 0123');
+});
+
+test('machines of an old QEMU cannot be saved, which says what to do', () => {
+  expect(whyNotSavable(engine)).toBeUndefined();
+  expect(whyNotSavable({ ...engine, versionText: '8.2.2' })).toContain('Install a newer QEMU');
+  expect(whyNotSavable({ ...engine, preloadPath: undefined })).toContain('Run npm start');
+});

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { call, createSandbox, deleteSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
+import { unlimitedRates } from '../support/service-settings.ts';
+import { deleteSnapshot, listSnapshots, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { askWitness, startWitness, type WitnessSecrets, type WitnessState } from '../support/witness.ts';
+
+const copies = 10;
+let service: TestService;
+let original: SandboxBody;
+let before: WitnessState;
+let snapshot: SnapshotBody;
+/** When the snapshot was complete. */
+let savedAtMs: number;
+let copied: readonly SandboxBody[] = [];
+
+beforeAll(async () => {
+  service = await startTestService({ ...unlimitedRates, MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '40' });
+  original = await createSandbox(service, { timeout_minutes: 120 });
+  before = await startWitness(service, original.id);
+  // Commands of the original that run during the snapshot.
+  void exec(service, original.id, 'sleep 3600', { timeout_ms: 600_000 }).catch(() => {});
+  snapshot = await takeSnapshot(service, original.id, { name: 'a witness', alias: 'witness' });
+  savedAtMs = Date.now();
+});
+afterAll(() => service?.stop());
+
+describe('the original', () => {
+  it('goes on with its processes, open files and listening server', async () => {
+    const after = await askWitness(service, original.id, 'note written after the snapshot');
+    expect(after).toMatchObject({ pid: before.pid, ballast_intact: true });
+    expect(after.counted).toBeGreaterThan(before.counted);
+    expect(after.nameless).toBe('written before the snapshot\nwritten after the snapshot\n');
+    const read = (await (await call(service, 'GET', `/sandboxes/${original.id}`)).json()) as SandboxBody;
+    expect(read.status).toBe('running');
+    expect(await listSnapshots(service)).toEqual([snapshot]);
+    expect(snapshot).toMatchObject({ alias: 'witness', sandbox_id: original.id, size: 'small' });
+    expect(snapshot.bytes).toBeGreaterThan(0);
+  });
+});
+
+describe('forks', () => {
+  it('are copies of a running sandbox without a kept snapshot', async () => {
+    const response = await call(service, 'POST', `/sandboxes/${original.id}/fork`, { count: 3 });
+    expect(response.status).toBe(201);
+    const { data } = (await response.json()) as { data: { sandbox: SandboxBody | null }[] };
+    const forks = data.map(({ sandbox }) => sandbox?.id ?? '');
+    expect(forks).toHaveLength(3);
+    const states = await Promise.all(forks.map((id) => askWitness(service, id, 'state')));
+    for (const state of states) {
+      expect(state).toMatchObject({ pid: before.pid, ballast_intact: true });
+      expect(state.nameless).toContain('written after the snapshot');
+    }
+    expect(await listSnapshots(service)).toEqual([snapshot]);
+    await Promise.all(forks.map((id) => deleteSandbox(service, id)));
+  });
+});
+
+describe('ten copies at once', () => {
+  beforeAll(async () => {
+    copied = await Promise.all(
+      Array.from({ length: copies }, (_, index) =>
+        createSandbox(service, index % 2 === 0 ? { snapshot_id: snapshot.id } : { template: 'witness' }),
+      ),
+    );
+  });
+
+  const each = <T>(ask: (id: string) => Promise<T>) => Promise.all(copied.map(({ id }) => ask(id)));
+
+  it('produce different random numbers from their first command on, also in a process that was running in the snapshot', async () => {
+    const secrets = await each((id) => askWitness<WitnessSecrets>(service, id, 'secrets'));
+    secrets.push(await askWitness<WitnessSecrets>(service, original.id, 'secrets'));
+    const different = (kind: keyof WitnessSecrets) => new Set(secrets.map((made) => made[kind])).size;
+    const all = copies + 1;
+    expect({ getrandom: different('getrandom'), uuid: different('uuid'), tls: different('tls') }).toEqual({
+      getrandom: all,
+      uuid: all,
+      tls: all,
+    });
+    const drawn = await each((id) => output(service, id, 'head -c 16 /dev/urandom | od -An -tx1'));
+    expect(new Set(drawn).size).toBe(copies);
+  });
+
+  it.runIf(process.arch === 'x64')('have a kernel that notices by VMGenID that it was copied', async () => {
+    const [first] = copied;
+    expect(await output(service, first?.id ?? '', 'ls /sys/bus/acpi/drivers/vmgenid')).toContain('QEMUVGID');
+  });
+
+  it('have the memory, open files and server of the instant', async () => {
+    const states = await each((id) => askWitness(service, id, 'state'));
+    for (const state of states) {
+      expect(state).toMatchObject({ pid: before.pid, ballast_intact: true });
+      expect(state.nameless).toBe('written before the snapshot\n');
+      expect(state.counted).toBeGreaterThan(before.counted);
+    }
+  });
+
+  it('have an identity of their own and the right clock', async () => {
+    const hosts = await each((id) => output(service, id, 'hostname'));
+    expect(hosts).toEqual(copied.map(({ id }) => id.replaceAll('_', '-')));
+    const machineIds = await each((id) => output(service, id, 'cat /etc/machine-id'));
+    expect(new Set([...machineIds, await output(service, original.id, 'cat /etc/machine-id')]).size).toBe(copies + 1);
+    for (const { id, created_at } of copied) {
+      const askedAtMs = Date.now();
+      const guestMs = Number(await output(service, id, 'date +%s%3N'));
+      // A clock that nobody set would be behind by at least the time between the snapshot and the copy.
+      expect(askedAtMs - guestMs).toBeLessThan(Date.parse(created_at) - savedAtMs);
+      expect(guestMs).toBeLessThan(Date.now() + 10_000);
+    }
+  });
+
+  it('go on with the commands of the original, which belong to no execution', async () => {
+    const [first] = copied;
+    expect(await output(service, first?.id ?? '', 'pgrep -xc sleep')).toBe('1');
+    const list = await call(service, 'GET', `/sandboxes/${first?.id}/executions`);
+    const { data } = (await list.json()) as { data: { status: string }[] };
+    expect(data.every(({ status }) => status === 'completed')).toBe(true);
+  });
+
+  it('can be saved themselves: a snapshot of a copy holds only what changed', async () => {
+    const [first] = copied;
+    const again = await takeSnapshot(service, first?.id ?? '');
+    console.log(`bytes on disk: snapshot ${snapshot.bytes}, snapshot of its copy ${again.bytes}`);
+    await Promise.all(copied.map(({ id }) => deleteSandbox(service, id)));
+    await deleteSnapshot(service, snapshot.id);
+    const grandchild = await createSandbox(service, { snapshot_id: again.id });
+    expect(await askWitness(service, grandchild.id, 'state')).toMatchObject({ pid: before.pid, ballast_intact: true });
+    await deleteSandbox(service, grandchild.id);
+    await deleteSnapshot(service, again.id);
+  });
+});
+
+it('2 GiB of dirtied memory and a build that runs during the snapshot are the same in the copy', async () => {
+  const busy = await createSandbox(service, { timeout_minutes: 120 });
+  await startWitness(service, busy.id, 2_048);
+  await output(
+    service,
+    busy.id,
+    'mkdir -p build && (while true; do for i in $(seq 200); do echo "int f$i(void) { return $i; }" > build/f$i.c; done; cat build/*.c | sha256sum > build/sum; gcc -c -o build/f1.o build/f1.c; done) >/dev/null 2>&1 &',
+  );
+  const startedAt = performance.now();
+  const taken = await takeSnapshot(service, busy.id);
+  console.log(
+    `2 GiB dirtied: taken in ${Math.round(performance.now() - startedAt)} ms, ${Math.round(taken.bytes / 1024 ** 2)} MiB on disk`,
+  );
+  const copy = await createSandbox(service, { snapshot_id: taken.id });
+  for (const { id } of [busy, copy]) expect((await askWitness(service, id, 'state')).ballast_intact).toBe(true);
+  // The build goes on in both.
+  for (const { id } of [busy, copy]) {
+    const stamp = await output(service, id, 'stat -c %y build/sum');
+    await expect.poll(() => output(service, id, 'stat -c %y build/sum')).not.toBe(stamp);
+  }
+  await Promise.all([busy, copy].map(({ id }) => deleteSandbox(service, id)));
+  await deleteSnapshot(service, taken.id);
+});

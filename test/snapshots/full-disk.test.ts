@@ -1,0 +1,100 @@
+import { statfsSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { runProgram } from '#server/machines/host/run-program.ts';
+import { call, createSandbox, output, type SandboxBody } from '../support/api-requests.ts';
+import { unlimitedRates } from '../support/service-settings.ts';
+import { mountSmallFileSystem, type SmallFileSystem } from '../support/small-file-system.ts';
+import { listSnapshots, takeSnapshot } from '../support/snapshots.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { askWitness, startWitness } from '../support/witness.ts';
+
+const mib = 1024 ** 2;
+const reserveMib = 400;
+const ballastMib = 700;
+
+let fileSystem: SmallFileSystem;
+let service: TestService;
+let sandbox: SandboxBody;
+beforeAll(async () => {
+  // Another file system than that of the cache: the first save copies the template.
+  fileSystem = await mountSmallFileSystem(9_000);
+  service = await startTestService({
+    ...unlimitedRates,
+    MAYFLY_DATA_DIR: fileSystem.path,
+    MAYFLY_DISK_RESERVE_MB: String(reserveMib),
+    MAYFLY_LOG_LEVEL: 'error',
+  });
+  sandbox = await createSandbox(service, { timeout_minutes: 120 });
+  await startWitness(service, sandbox.id, ballastMib);
+});
+afterAll(async () => {
+  try {
+    await service?.stop();
+  } finally {
+    await fileSystem?.[Symbol.asyncDispose]();
+  }
+});
+
+const freeBytes = () => {
+  const { bavail, bsize } = statfsSync(fileSystem.path);
+  return bavail * bsize;
+};
+
+/** Takes space until this much is left. Returns a function that gives it back. */
+async function fillUpTo(leftBytes: number): Promise<() => Promise<void>> {
+  const path = join(fileSystem.path, 'filler');
+  const release = () => rm(path, { force: true });
+  onTestFinished(release);
+  const blocks = Math.ceil((freeBytes() - leftBytes) / mib);
+  // Others take space meanwhile, so it may not get all of it.
+  const fill = runProgram('fallocate', ['-l', `${blocks}M`, path], { deadlineMs: 60_000 });
+  await fill.catch(() => runProgram('dd', ['if=/dev/zero', `of=${path}`, 'bs=1M', 'status=none']).catch(() => {}));
+  return release;
+}
+
+async function expectNothingLeft(): Promise<void> {
+  expect(await listSnapshots(service)).toEqual([]);
+  const machine = join(fileSystem.path, 'machines', sandbox.id);
+  await expect.poll(() => readdir(join(fileSystem.path, 'snapshots'))).toEqual([]);
+  await expect.poll(async () => (await readdir(machine)).filter((name) => name.startsWith('memory'))).toEqual([]);
+  expect(await askWitness(service, sandbox.id, 'state')).toMatchObject({ ballast_intact: true });
+}
+
+const take = () => call(service, 'POST', `/sandboxes/${sandbox.id}/snapshots`);
+
+it('a snapshot that would touch the reserve is refused before anything is written', async () => {
+  const release = await fillUpTo(1.6 * reserveMib * mib);
+  const refused = await take();
+  expect([refused.status, ((await refused.json()) as { error: { type: string } }).error.type]).toEqual([
+    503,
+    'capacity_unavailable',
+  ]);
+  await release();
+  await expectNothingLeft();
+});
+
+it('a disk that fills up in the middle of a save fails the save, and neither the sandbox nor anything else', async () => {
+  const memory = join(fileSystem.path, 'machines', sandbox.id, 'memory');
+  const taking = take();
+  await expect
+    .poll(async () => (await stat(memory).catch(() => ({ blocks: 0 }))).blocks, { interval: 5 })
+    .toBeGreaterThan(0);
+  const release = await fillUpTo(0);
+  const failed = await taking;
+  expect(failed.status).toBe(503);
+  await release();
+  await expectNothingLeft();
+  expect(((await (await call(service, 'GET', `/sandboxes/${sandbox.id}`)).json()) as SandboxBody).status).toBe(
+    'running',
+  );
+});
+
+it('with room again, the next save succeeds, and its copy is whole', async () => {
+  const taken = await takeSnapshot(service, sandbox.id);
+  console.log(`${Math.round(taken.bytes / mib)} MiB on disk with ${ballastMib} MiB of random bytes in memory`);
+  const copy = await createSandbox(service, { snapshot_id: taken.id });
+  expect(await askWitness(service, copy.id, 'state')).toMatchObject({ ballast_intact: true });
+  expect(await output(service, copy.id, 'echo ready')).toBe('ready');
+});

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { call, createSandbox, deleteSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
+import { visitPreview } from '../support/conformance/http-client.ts';
+import { servePage } from '../support/previews/served-page.ts';
+import { deleteSnapshot, rollBack, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { askWitness, startWitness, type WitnessState } from '../support/witness.ts';
+
+let service: TestService;
+let sandbox: SandboxBody;
+let snapshot: SnapshotBody;
+let before: WitnessState;
+let page: Awaited<ReturnType<typeof servePage>>;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service?.stop());
+
+it('a sandbox is saved with its work, a server and a preview of it', async () => {
+  sandbox = await createSandbox(service, { timeout_minutes: 120 });
+  await output(service, sandbox.id, 'mkdir -p work && seq 1000 > work/numbers && git init -q work');
+  page = await servePage(service, sandbox.id, 'before');
+  before = await startWitness(service, sandbox.id);
+  snapshot = await takeSnapshot(service, sandbox.id);
+  expect(snapshot.sandbox_id).toBe(sandbox.id);
+});
+
+/** Fails unless everything is as it was at the snapshot, and the clock is right. */
+async function expectStateOfSnapshot(): Promise<void> {
+  expect(await output(service, sandbox.id, 'tail -n 1 work/numbers && git -C work status --short')).toBe(
+    '1000\n?? numbers',
+  );
+  expect(await askWitness(service, sandbox.id, 'state')).toMatchObject({
+    pid: before.pid,
+    ballast_intact: true,
+    nameless: before.nameless,
+  });
+  const guest = Number(await output(service, sandbox.id, 'date +%s%3N'));
+  expect(Math.abs(guest - Date.now())).toBeLessThan(10_000);
+  expect(await page.shown()).toBe('before');
+}
+
+/** The machines that were replaced are destroyed in the background. */
+async function machinesLeft(): Promise<number> {
+  const count = async () => (await service.machineProcesses()).length;
+  await expect.poll(count).toBe(1);
+  return await count();
+}
+
+async function rollBackTwice(breakIt: () => Promise<unknown>): Promise<void> {
+  for (let time = 1; time <= 2; time += 1) {
+    await breakIt();
+    const startedAt = performance.now();
+    const rolledBack = await rollBack(service, sandbox.id, snapshot.id);
+    console.log(`rolled back in ${Math.round(performance.now() - startedAt)} ms`);
+    expect(rolledBack).toMatchObject({
+      id: sandbox.id,
+      status: 'running',
+      expires_at: sandbox.expires_at,
+      ready_at: sandbox.ready_at,
+    });
+    await expectStateOfSnapshot();
+  }
+}
+
+describe('a rollback brings the state of the snapshot back, twice in a row', () => {
+  it('after the work folder was removed', async () => {
+    await rollBackTwice(async () => {
+      await exec(service, sandbox.id, 'rm -rf /workspace/* /workspace/.[a-z]*');
+      expect(await output(service, sandbox.id, 'ls -A /workspace')).toBe('');
+    });
+    expect(await machinesLeft()).toBe(1);
+  });
+
+  it('when a fork bomb keeps the guest busy', async () => {
+    await rollBackTwice(async () => {
+      const bomb = call(service, 'POST', `/sandboxes/${sandbox.id}/exec`, {
+        command: 'bomb() { bomb | bomb & }; bomb; sleep 600',
+        timeout_ms: 600_000,
+      });
+      void bomb.catch(() => {});
+      // Until the guest is slow or answers no more.
+      await exec(service, sandbox.id, 'sleep 2', { timeout_ms: 5_000 }).catch(() => {});
+    });
+    expect(await machinesLeft()).toBe(1);
+  });
+
+  it('when the disk of the guest is full', async () => {
+    await rollBackTwice(async () => {
+      await output(
+        service,
+        sandbox.id,
+        'fallocate -l 36G filler; dd if=/dev/zero of=filler2 bs=1M count=300 2>/dev/null; true',
+      );
+    });
+    expect(await machinesLeft()).toBe(1);
+  });
+});
+
+it('commands in flight end as failed, with the reason', async () => {
+  const running = call(service, 'POST', `/sandboxes/${sandbox.id}/exec`, { command: 'sleep 600', timeout_ms: 600_000 });
+  await expect.poll(() => output(service, sandbox.id, 'pgrep -xc sleep || true')).toBe('1');
+  await rollBack(service, sandbox.id, snapshot.id);
+  const answer = await running;
+  expect(answer.status).toBe(502);
+  expect(JSON.stringify(await answer.json())).toContain(`rolled back to ${snapshot.id}`);
+  const list = await call(service, 'GET', `/sandboxes/${sandbox.id}/executions`);
+  const { data } = (await list.json()) as { data: { status: string; command: string }[] };
+  expect(data.filter(({ command }) => command === 'sleep 600').every(({ status }) => status === 'failed')).toBe(true);
+});
+
+it('an open preview connection is cut, and the next visit sees the state of the snapshot', async () => {
+  expect((await visitPreview(page.url)).status).toBe(200);
+  await rollBack(service, sandbox.id, snapshot.id);
+  expect(await page.shown()).toBe('before');
+});
+
+it('a copy can go back to a snapshot of the sandbox that it was made from, and a stranger cannot', async () => {
+  const copy = await createSandbox(service, { snapshot_id: snapshot.id });
+  await output(service, copy.id, 'rm -rf work');
+  await rollBack(service, copy.id, snapshot.id);
+  expect(await output(service, copy.id, 'tail -n 1 work/numbers')).toBe('1000');
+  const stranger = await createSandbox(service);
+  const refused = await call(service, 'POST', `/sandboxes/${stranger.id}/rollback`, { snapshot_id: snapshot.id });
+  expect(refused.status).toBe(400);
+  await Promise.all([copy, stranger].map(({ id }) => deleteSandbox(service, id)));
+  await deleteSnapshot(service, snapshot.id);
+});
