@@ -10,7 +10,6 @@ import {
   respondJson,
   serve,
 } from '../../test/guest/peer.ts';
-import { transports } from '../../test/guest/transports.ts';
 import { type GuestAgent, GuestRefusal, GuestUnreachable } from '../core/ports/guest-agent.ts';
 import { createGuestConnector } from './connector.ts';
 
@@ -37,9 +36,9 @@ async function readAll(stream: Duplex): Promise<Buffer> {
 const executionBody = Buffer.concat([frame(0, { started_at_ms: 1 }), frame(1, 'hi'), frame(3, ended)]);
 const execute = { id: 'exec_1', command: 'echo hi', cwd: '/workspace', env: {}, timeoutMs: 1_000, captureBytes: 1_000 };
 
-describe.each(transports)('attach over $name', ({ open }) => {
+describe('attach', () => {
   it('attaches and drops what an earlier connection left behind', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = createGuestConnector().attachChannel(peer.channel, 5_000);
     const { performServerHandshake } = await import('node:http2');
     await answerAttach(peer, Buffer.concat([Buffer.alloc(3_000_000, 'x'), Buffer.from('MAYFLY-SYNC 0123\n')]));
@@ -53,7 +52,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
   });
 
   it('loses no byte that arrives in one chunk with the marker', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = createGuestConnector().attachChannel(peer.channel, 5_000);
     const { performServerHandshake } = await import('node:http2');
     const { duplexPair } = await import('node:stream');
@@ -71,7 +70,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
   });
 
   it('repeats the attach line until a guest that wakes up late answers', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     let lines = 0;
     peer.control.on('data', (chunk: Buffer) => {
       lines += chunk.toString().split('attach ').length - 1;
@@ -88,7 +87,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
     ['started', () => 'started', 'the agent was restarted'],
     ['ended', (nonce: string) => `ended ${nonce}`, 'the agent ended the session'],
   ])('closes the connection at once when the control port says "%s"', async (_, line, reason) => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const agent = await attached(peer, () => {});
     const call = agent.execute(execute);
     peer.control.write(`${line(await peer.nonce)}\n`);
@@ -98,7 +97,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
   });
 
   it('ignores control lines of earlier sessions and lines that are too long', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     peer.control.write('\nstarted\n');
     const agent = await attached(peer, () => {});
     peer.control.write(`ended ${'f'.repeat(32)}\n${'x'.repeat(100)}started\nstarted again\n`);
@@ -107,7 +106,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
 
   it('runs a command', async () => {
     let asked: unknown;
-    const agent = await attached(await openPeer(open), async (stream) => {
+    const agent = await attached(await openPeer(), async (stream) => {
       asked = JSON.parse((await readAll(stream)).toString());
       stream.respond({ ':status': 200 });
       stream.end(executionBody);
@@ -129,7 +128,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
 
   it('resumes a command, and forgets it once or twice', async () => {
     const calls: string[] = [];
-    const agent = await attached(await openPeer(open), (stream, path, method) => {
+    const agent = await attached(await openPeer(), (stream, path, method) => {
       calls.push(`${method} ${path}`);
       if (method === 'GET') {
         stream.respond({ ':status': 200 });
@@ -145,7 +144,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
   });
 
   it('reports the code of a refusal', async () => {
-    const agent = await attached(await openPeer(open), (stream) => {
+    const agent = await attached(await openPeer(), (stream) => {
       stream.resume();
       respondJson(stream, 400, { code: 'bad_cwd', message: 'no such directory' });
     });
@@ -156,7 +155,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
 
   it('writes and reads back 20 MB, from a stream and from a buffer', async () => {
     const files = new Map<string, Buffer>();
-    const agent = await attached(await openPeer(open), async (stream, path, method) => {
+    const agent = await attached(await openPeer(), async (stream, path, method) => {
       if (method === 'PUT') {
         const content = await readAll(stream);
         files.set(path, content);
@@ -181,7 +180,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
 
   it('writes and reads eight files of 8 MiB concurrently', async () => {
     const files = new Map<string, Buffer>();
-    const agent = await attached(await openPeer(open), async (stream, path, method) => {
+    const agent = await attached(await openPeer(), async (stream, path, method) => {
       if (method === 'PUT') {
         const content = await readAll(stream);
         files.set(path, content);
@@ -202,7 +201,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
   });
 
   it('stops sending a file that the guest refuses', async () => {
-    const agent = await attached(await openPeer(open), (stream) => {
+    const agent = await attached(await openPeer(), (stream) => {
       respondJson(stream, 507, { code: 'no_space', message: 'the disk is full' });
     });
     const endless = new Readable({
@@ -216,7 +215,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
   });
 
   it('fails a file whose source fails or is too large, and stays connected', async () => {
-    const agent = await attached(await openPeer(open), (stream) => stream.resume());
+    const agent = await attached(await openPeer(), (stream) => stream.resume());
     const broken = new Readable({ read: () => {} });
     const writing = agent.writeFile('f', broken, 1_000);
     broken.destroy(new Error('the client went away'));
@@ -233,7 +232,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
       { name_base64: Buffer.from([0xff, 0x61]).toString('base64'), type: 'symlink', size_bytes: null },
       { name_base64: Buffer.from('a b').toString('base64'), type: 'file', size_bytes: 7 },
     ];
-    const agent = await attached(await openPeer(open), async (stream, path, method) => {
+    const agent = await attached(await openPeer(), async (stream, path, method) => {
       const body = (await readAll(stream)).toString();
       calls.push(`${method} ${path} ${body}`.trim());
       if (path === '/expiry') stream.respond({ ':status': 204 }, { endStream: true });
@@ -262,7 +261,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
 
   it('lists 50,000 names of 255 bytes', async () => {
     const name = (at: number) => Buffer.from(String(at).padStart(255, '0'));
-    const agent = await attached(await openPeer(open), (stream) => {
+    const agent = await attached(await openPeer(), (stream) => {
       const entries = Array.from({ length: 50_000 }, (_, at) => {
         return { name_base64: name(at).toString('base64'), type: 'symlink', size_bytes: Number.MAX_SAFE_INTEGER };
       });
@@ -282,7 +281,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
       calls.push(path);
       respondJson(stream, 200, { unix_ns: String(BigInt(asked.unix_ns) + BigInt(offsMs.shift() ?? 900) * 1_000_000n) });
     };
-    const agent = await attached(await openPeer(open), handler, () => 1_790_000_000_000);
+    const agent = await attached(await openPeer(), handler, () => 1_790_000_000_000);
     await agent.setIdentity({ hostname: 'h', machineId: 'a'.repeat(32), expiresAtMs: 0 });
     expect(calls.splice(0)).toEqual(['/identity', '/clock']);
     offsMs = [];
@@ -296,9 +295,7 @@ describe.each(transports)('attach over $name', ({ open }) => {
 
 describe('opening the channel', () => {
   it('fails at the deadline and closes a channel that opens too late', async () => {
-    const [transport] = transports;
-    if (transport === undefined) throw new Error('no transport');
-    const peer = await openPeer(transport.open);
+    const peer = await openPeer();
     const opening = Promise.withResolvers<typeof peer.channel>();
     const machine = { id: 'm', openAgentChannel: () => opening.promise };
     await expect(createGuestConnector().attach(machine, 20)).rejects.toBeInstanceOf(GuestUnreachable);

@@ -14,7 +14,6 @@ import {
   untilFrame,
 } from '../../test/guest/peer.ts';
 import { emptySettings, rawFrame, rawHeader, rawResponse } from '../../test/guest/raw-http2.ts';
-import { transports } from '../../test/guest/transports.ts';
 import { type GuestAgent, GuestUnreachable } from '../core/ports/guest-agent.ts';
 import { createGuestConnector } from './connector.ts';
 
@@ -62,21 +61,21 @@ async function expectLost(work: Promise<unknown>, peer: Peer): Promise<void> {
   expect(peer.closed()).toBe(true);
 }
 
-describe.each(transports)('a hostile agent over $name, attaching', ({ open }) => {
+describe('a hostile agent, attaching', () => {
   it('never answers', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     await expectLost(connector.attachChannel(peer.channel, 50), peer);
   });
 
   it('hangs up', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = connector.attachChannel(peer.channel, attachMs);
     peer.data.destroy();
     await expectLost(attaching, peer);
   });
 
   it('sends endless noise instead of the marker', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = connector.attachChannel(peer.channel, 10_000);
     flood(peer, peer.data, Buffer.alloc(1_000_000, 'MAYFLY-SYNC '));
     await expectLost(attaching, peer);
@@ -84,7 +83,7 @@ describe.each(transports)('a hostile agent over $name, attaching', ({ open }) =>
   });
 
   it('sends the marker and then nothing', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = connector.attachChannel(peer.channel, attachMs);
     await answerAttach(peer);
     await expectLost(attaching, peer);
@@ -115,7 +114,7 @@ describe.each(transports)('a hostile agent over $name, attaching', ({ open }) =>
     ],
     ['goaway', Buffer.concat([emptySettings, rawFrame(7, 0, 0, Buffer.alloc(8))])],
   ])('sends %s after the marker', async (_, garbage) => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = connector.attachChannel(peer.channel, attachMs);
     const answering = answerAttach(peer, Buffer.alloc(0), garbage);
     await expectLost(attaching, peer);
@@ -126,7 +125,7 @@ describe.each(transports)('a hostile agent over $name, attaching', ({ open }) =>
     ['another protocol', { ...hello, protocol: 2 }],
     ['nonsense', 'hello'],
   ])('says %s at hello', async (_, body) => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = connector.attachChannel(peer.channel, attachMs);
     const serving = serve(peer, (stream) => respondJson(stream, 200, body), false);
     await expectLost(attaching, peer);
@@ -134,9 +133,9 @@ describe.each(transports)('a hostile agent over $name, attaching', ({ open }) =>
   });
 });
 
-describe.each(transports)('a hostile agent over $name, attached', ({ open }) => {
+describe('a hostile agent, attached', () => {
   it('floods the control port: it is blocked, and commands continue', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const agent = await attached(peer, () => {});
     let sentBytes = 0;
     const piece = Buffer.alloc(100_000, 'x');
@@ -158,14 +157,14 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('never answers a call: the call fails at its deadline and others continue', async () => {
-    const agent = await attached(await openPeer(open), (stream) => stream.resume());
+    const agent = await attached(await openPeer(), (stream) => stream.resume());
     await expect(agent.stats()).rejects.toThrow('within 700 ms');
     await expect(agent.writeFile('f', Buffer.alloc(10), 10)).rejects.toBeInstanceOf(GuestUnreachable);
     expect((await agent.hello()).protocol).toBe(1);
   });
 
   it('stops reading in the middle of an upload: the call fails, and closing does not wait for the guest', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = connector.attachChannel(peer.channel, 5_000);
     await greetRaw(peer);
     const agent = await attaching;
@@ -182,7 +181,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('answers a command byte by byte forever', async () => {
-    const agent = await attached(await openPeer(open), (stream) => {
+    const agent = await attached(await openPeer(), (stream) => {
       stream.respond({ ':status': 200 });
       stream.write(frame(0, { started_at_ms: 1 }));
       const timer = setInterval(() => stream.write(frame(1, 'x')), 5);
@@ -192,7 +191,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('falls silent during a command: the connection ends when a ping is not answered', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = connector.attachChannel(peer.channel, 5_000);
     await greetRaw(peer);
     const agent = await attaching;
@@ -207,7 +206,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
     ['CANCEL', constants.NGHTTP2_CANCEL],
     ['REFUSED_STREAM', constants.NGHTTP2_REFUSED_STREAM],
   ])('resets a call with %s', async (_, code) => {
-    const agent = await attached(await openPeer(open), (stream) => stream.close(code));
+    const agent = await attached(await openPeer(), (stream) => stream.close(code));
     await expect(agent.stats()).rejects.toBeInstanceOf(GuestUnreachable);
     await expect(agent.execute(execute)).rejects.toBeInstanceOf(GuestUnreachable);
     expect((await agent.hello()).protocol).toBe(1);
@@ -217,7 +216,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
     ['resets', rawFrame(3, 0, 3, Buffer.from([0, 0, 0, 2]))],
     ['disconnects during', undefined],
   ])('%s a file transfer: the file is never truncated', async (_, reset) => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const attaching = connector.attachChannel(peer.channel, 5_000);
     await greetRaw(peer);
     const agent = await attaching;
@@ -234,7 +233,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('closes the HTTP/2 session: every call in flight fails and `closed` resolves', async () => {
-    const agent = await attached(await openPeer(open), (stream) => stream.session?.goaway());
+    const agent = await attached(await openPeer(), (stream) => stream.session?.goaway());
     const calls = [agent.stats(), agent.execute(execute), agent.readFile('f', 10)];
     await Promise.all(calls.map((call) => expect(call).rejects.toBeInstanceOf(GuestUnreachable)));
     await agent.closed;
@@ -242,7 +241,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('lies about content-length', async () => {
-    const agent = await attached(await openPeer(open), (stream) => {
+    const agent = await attached(await openPeer(), (stream) => {
       stream.respond({ ':status': 200, 'content-length': 5, 'mayfly-size': 5 });
       stream.end('0123456789');
     });
@@ -254,7 +253,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
     ['a huge header', { 'x-large': 'v'.repeat(60_000) }],
     ['a redirect', { ':status': 302 }],
   ])('answers with %s', async (_, headers) => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const agent = await attached(peer, (stream) => {
       stream.respond({ ':status': 200, ...headers });
       stream.end('{}');
@@ -263,7 +262,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('sends an oversized frame: the connection ends', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const agent = await attached(peer, (stream) => {
       stream.respond({ ':status': 200 });
       stream.write(Buffer.from([1, 0x7f, 0xff, 0xff, 0xff]));
@@ -273,7 +272,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('sends endless output, JSON or file content: the call fails, memory is bounded', async () => {
-    const agent = await attached(await openPeer(open), (stream, path) => {
+    const agent = await attached(await openPeer(), (stream, path) => {
       const piece = path.startsWith('/executions') ? frame(1, Buffer.alloc(60_000)) : Buffer.alloc(60_000, ' ');
       stream.respond({ ':status': path === '/figures' ? 500 : 200, 'mayfly-size': 10 });
       if (path.startsWith('/executions')) stream.write(frame(0, { started_at_ms: 1 }));
@@ -293,7 +292,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('sends pings without end: the connection ends', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const agent = await attached(peer, (stream) => {
       const again = () => {
         if (stream.session?.destroyed === false) stream.session.ping(again);
@@ -305,7 +304,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('sends interim responses without end: the connection ends', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const agent = await attached(peer, (stream) => {
       for (let count = 0; count < 100; count += 1) stream.additionalHeaders({ ':status': 103 });
     });
@@ -324,7 +323,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
       stream.end(frame(3, ended));
     };
     // With the usual deadlines: both ends are in this process, which is busy for longer than the short ones allow.
-    const agent = await attached(await openPeer(open), answer, createGuestConnector());
+    const agent = await attached(await openPeer(), answer, createGuestConnector());
     let longestMs = 0;
     let lastMs = performance.now();
     const timer = setInterval(() => {
@@ -342,7 +341,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('accepts no streams at all', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const agent = await attached(peer, (stream) => {
       stream.session?.settings({ maxConcurrentStreams: 0 });
       respondJson(stream, 500, { code: 'internal', message: '' });
@@ -353,7 +352,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('ends a command without its result', async () => {
-    const agent = await attached(await openPeer(open), (stream) => {
+    const agent = await attached(await openPeer(), (stream) => {
       stream.respond({ ':status': 200 });
       stream.end(Buffer.concat([frame(0, { started_at_ms: 1 }), frame(1, 'hi')]));
     });
@@ -361,7 +360,7 @@ describe.each(transports)('a hostile agent over $name, attached', ({ open }) => 
   });
 
   it('dies in the middle of a command', async () => {
-    const peer = await openPeer(open);
+    const peer = await openPeer();
     const agent = await attached(peer, () => peer.control.destroy());
     await expect(agent.execute({ ...execute, timeoutMs: 60_000 })).rejects.toBeInstanceOf(GuestUnreachable);
     await agent.closed;

@@ -6,7 +6,6 @@ import { json } from 'node:stream/consumers';
 import type { AgentChannel, LaunchRequest } from '../../src/core/ports/machine-driver.ts';
 import { StubDriver, StubMachine } from '../core/stub-driver.ts';
 import { openPeer, respondJson, serve } from '../guest/peer.ts';
-import { openUnixSocket } from '../guest/transports.ts';
 
 /** Launches machines whose agents speak the real protocol. They take an identity and open tunnels to servers on this host. */
 export class TunnelDriver extends StubDriver {
@@ -19,7 +18,7 @@ export class TunnelDriver extends StubDriver {
 
 class TunnelMachine extends StubMachine {
   override async openAgentChannel(): Promise<AgentChannel> {
-    const peer = await openPeer(openUnixSocket);
+    const peer = await openPeer();
     void this.exited.then(() => peer.data.destroy());
     void serve(peer, answer);
     return peer.channel;

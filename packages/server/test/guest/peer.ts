@@ -2,7 +2,7 @@ import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream
 import type { Duplex } from 'node:stream';
 import type { AgentChannel } from '../../src/core/ports/machine-driver.ts';
 import { emptySettings, rawFrame } from './raw-http2.ts';
-import type { Wire } from './transports.ts';
+import { openUnixSocket, type Wire } from './wire.ts';
 
 /** The guest's side of a channel. Its streams are raw, so that a test can send anything. */
 export interface Peer {
@@ -16,7 +16,7 @@ export interface Peer {
 }
 
 /** Opens a channel and returns the guest's side. */
-export async function openPeer(open: () => Promise<Wire>): Promise<Peer> {
+export async function openPeer(open: () => Promise<Wire> = openUnixSocket): Promise<Peer> {
   const [hostControl, control] = await open();
   const [hostData, data] = await open();
   for (const stream of [control, data]) stream.on('error', () => {});

@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Handler, openPeer, type Peer, respondJson, serve } from '../../../test/guest/peer.ts';
-import { openUnixSocket } from '../../../test/guest/transports.ts';
 import { type GuestAgent, GuestRefusal, GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import { createGuestConnector } from '../connector.ts';
 import { ProtocolViolation } from '../guest-errors.ts';
@@ -20,7 +19,7 @@ async function attached(
   handler: Handler,
   connector = createGuestConnector(),
 ): Promise<{ readonly agent: GuestAgent; readonly peer: Peer }> {
-  const peer = await openPeer(openUnixSocket);
+  const peer = await openPeer();
   const serving = serve(peer, handler);
   const agent = await connector.attachChannel(peer.channel, 5_000);
   await serving;

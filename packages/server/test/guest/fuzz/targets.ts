@@ -182,16 +182,13 @@ export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
   http2: { corpus: corpus('http2'), parse: converse, pace: 0.2, timing: true },
 };
 
-/** An in-memory connection. */
-const openWire = async () => duplexPair();
-
 /** Writes the bytes to the data port in chunks of this size. */
 function send(peer: Peer, bytes: Buffer, pieceBytes: number): void {
   for (const piece of chunked(bytes, [Math.max(1, pieceBytes)])) peer.data.write(piece);
 }
 
 async function attach(pieces: readonly Buffer[]): Promise<string> {
-  const peer = await openPeer(openWire);
+  const peer = await openPeer(async () => duplexPair());
   const synchronising = synchronise(peer.channel, createNonce(), 2_000, 1_000);
   const nonce = await peer.nonce;
   const sent = Buffer.concat(pieces).toString('latin1').replaceAll('<nonce>', nonce);
@@ -216,7 +213,7 @@ const connector = createGuestConnector({ deadlines: { smallCallMs: 500, executeG
 
 /** Sends what precedes `<call>` to a host that attaches, and the rest once it has requested a command, a file and stats. */
 async function converse(pieces: readonly Buffer[]): Promise<string> {
-  const peer = await openPeer(openWire);
+  const peer = await openPeer();
   const bytes = Buffer.concat(pieces);
   const pieceBytes = pieces[0]?.length ?? 1;
   const border = bytes.indexOf('<call>');
