@@ -7,10 +7,11 @@ import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
 import { RpcChild } from '#server-test/network/rpc.ts';
+import { length } from '../support/length.ts';
 import { preparedHost } from '../support/prepared-host.ts';
 
 /** How long after the start of a save its process is killed: during the copy of the memory, around the instant, and during the extraction. */
-const killAfterMs = [0, 200, 400, 700, 1_000, 1_500, 2_500];
+const killAfterMs = length([0, 700, 1_500], [0, 200, 400, 700, 1_000, 1_500, 2_500]);
 
 let dataDir = '';
 beforeAll(async () => {

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createSandbox, exec } from '../support/api-requests.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
+import { length } from '../support/length.ts';
 import { machineProcesses } from '../support/machine-processes.ts';
 import { useServiceProcesses } from '../support/service-process.ts';
 
-const count = 20;
+const count = length(8, 20);
 const { newData, start } = useServiceProcesses();
 
 /** Unmounts /run/netns unless it is in use, as on a host where no network namespace was ever created. */
@@ -16,7 +17,7 @@ function unmountNetns(): void {
   spawnSync('sh', ['-c', script], { stdio: 'ignore' });
 }
 
-it('twenty machines survive a kill -9 of the service, and a stop that destroys them leaves nothing', async () => {
+it('many machines survive a kill -9 of the service, and a stop that destroys them leaves nothing', async () => {
   unmountNetns();
   const before = await hostState();
   console.log(`/run/netns is ${before.includes(' /run/netns ') ? '' : 'not '}mounted before`);

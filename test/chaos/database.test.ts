@@ -4,7 +4,7 @@ import type { Row } from '../support/chaos/database.ts';
 import { chaosSeconds, chaosSeed, chaosSettings, failureReport, runChaos } from '../support/chaos/run-chaos.ts';
 import { RestartableService } from '../support/restartable-service.ts';
 
-const seconds = chaosSeconds(45);
+const seconds = chaosSeconds();
 
 it(
   `${seconds} s under load, with PostgreSQL, the service and its machines killed repeatedly, break no promise`,

@@ -3,7 +3,7 @@ import { sqliteFile } from '../support/chaos/database.ts';
 import { chaosSeconds, chaosSeed, chaosSettings, failureReport, runChaos } from '../support/chaos/run-chaos.ts';
 import { RestartableService } from '../support/restartable-service.ts';
 
-const seconds = chaosSeconds(45);
+const seconds = chaosSeconds();
 
 it(
   `${seconds} s under load, with the service and its machines killed repeatedly, break no promise`,

@@ -4,13 +4,14 @@ import type { OpenApiDocument } from '@mayfly/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Api } from '../support/conformance/api.ts';
 import { sendRequest } from '../support/conformance/http-client.ts';
+import { length } from '../support/length.ts';
 import { machineProcesses } from '../support/machine-processes.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { newServiceData, type ServiceData, unlimitedRates } from '../support/service-settings.ts';
 import { fuzz } from './run.ts';
 
 const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? Date.now() % 2 ** 31);
-const count = Number(process.env.MAYFLY_FUZZ_REQUESTS ?? 10_000);
+const count = Number(process.env.MAYFLY_FUZZ_REQUESTS ?? length(2_500, 10_000));
 
 /** A low quota, so that requests reach it. */
 const settings = { ...unlimitedRates, MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '8' };

@@ -21,6 +21,7 @@ import type { FloodReport, FloodTask } from '#server-test/host/flood-host.ts';
 import { createSandbox, deleteSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
 import { leftovers, unexpectedResources } from '../support/chaos/held-resources.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
+import { length } from '../support/length.ts';
 import { machinePids, signalProcess } from '../support/machine-processes.ts';
 import { preparedHost } from '../support/prepared-host.ts';
 import { takePeakBytes } from '../support/process-memory.ts';
@@ -28,7 +29,7 @@ import { type ServiceProcess, useServiceProcesses } from '../support/service-pro
 import { freePort, type ServiceData, unlimitedRates } from '../support/service-settings.ts';
 import { childrenOf, commandOf } from '../support/supervised-processes.ts';
 
-const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? 100_000);
+const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? length(15_000, 100_000));
 const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? 1) || Date.now() % 2 ** 31;
 
 /** Close to what a host takes of each kind in a second, so that the messages take as little time as its limits allow. */

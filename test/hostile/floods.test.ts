@@ -4,7 +4,9 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { untilShortTurns } from '#server-test/longest-turn.ts';
 import { call, createSandbox, deleteSandbox, exec, type SandboxBody, type Target } from '../support/api-requests.ts';
+import { length } from '../support/length.ts';
 import { preparedHost } from '../support/prepared-host.ts';
 import { MeasuredService } from './measured-service.ts';
 import { ensureHostileTemplate } from './template.ts';
@@ -15,6 +17,14 @@ const promisedMs = 50;
 /** A single measurement may be distorted, for example by a garbage collection. A flood that is handled in one piece takes far longer. */
 const tolerance = 4;
 const rounds = 7;
+/** How long a client may read nothing; the service's own value, or a shorter one. */
+const stallMs = length(10_000, 60_000);
+/** So low that a slow machine reaches it too. */
+const gatewayLimits = { newConnectionsBurst: 128, newConnectionsPerSecond: 16 };
+const sizes = length(
+  { responses: 120, names: 12_000, handshakes: 600 },
+  { responses: 120, names: 50_000, handshakes: 3_000 },
+);
 
 let service: MeasuredService;
 /** The account that attacks, and its sandbox. */
@@ -23,21 +33,20 @@ let attacking: SandboxBody;
 /** Another account, whose commands and creates must keep working. */
 let innocent: Target;
 let quiet: SandboxBody;
-let slowness: number | undefined;
 let initialBytes: number;
 const table: Record<string, string | number>[] = [];
 
 beforeAll(async () => {
-  service = await MeasuredService.start({ ...preparedHost().templates, medium: await ensureHostileTemplate() });
+  const templates = { ...preparedHost().templates, medium: await ensureHostileTemplate() };
+  service = await MeasuredService.start(templates, { readingLimits: { stallMs }, gatewayLimits });
   [attacker, innocent] = [await service.newAccount(), service];
   [attacking, quiet] = await Promise.all([createSandbox(attacker), createSandbox(innocent)]);
   await medianMs();
-  slowness = await service.slowness();
   initialBytes = await service.memoryBytes();
 });
 afterAll(async () => {
   await service?.stop();
-  console.log(`the event loop may be held for ${promisedMs} ms; this machine is ${slowness?.toFixed(1)} × slower`);
+  console.log(`the event loop may be held for ${promisedMs} ms on the reference machine`);
   console.table(table);
 });
 
@@ -75,8 +84,26 @@ async function createMs(): Promise<number> {
   return elapsedMs;
 }
 
-/** Runs commands and a create of the innocent account during an attack, adds a row to the table and checks the time for which the event loop was held. */
-async function attack(name: string, start: () => Promise<() => Promise<Record<string, string | number>>>) {
+/** Starts an attack and returns what ends it, which returns figures of it. */
+type Attack = () => Promise<() => Promise<Record<string, string | number>>>;
+
+/**
+ * Runs commands and a create of the innocent account during an attack, and checks the time for which the event loop was held; if it was long, once
+ * more. Returns the peak of the service's memory.
+ */
+async function attack(name: string, start: Attack): Promise<{ readonly peakMib: number }> {
+  let peakMib = 0;
+  const longest = await untilShortTurns(promisedMs * tolerance, async () => {
+    const measured = await measure(name, start);
+    peakMib = Math.max(peakMib, measured.peakMib);
+    return measured.longestTurnMs;
+  });
+  expect(Math.min(...longest)).toBeLessThan(promisedMs * tolerance);
+  return { peakMib };
+}
+
+/** Runs an attack once and adds a row to the table. */
+async function measure(name: string, start: Attack) {
   const baselineMs = await medianMs();
   await service.peakBytes();
   await service.longestTurnMs();
@@ -99,8 +126,7 @@ async function attack(name: string, start: () => Promise<() => Promise<Record<st
     peak_mib: peakMib,
   });
   expect(service.isAlive).toBe(true);
-  expect(longestTurnMs).toBeLessThan(promisedMs * tolerance * (slowness ?? 1));
-  return { peakMib };
+  return { peakMib, longestTurnMs };
 }
 
 /** Sends a request on a connection of its own and never reads the response. */
@@ -114,20 +140,21 @@ async function neverRead(path: string): Promise<Socket> {
 }
 
 describe('a flood neither holds the event loop nor takes the service from another account:', () => {
-  it('120 responses with 12 MiB of escaped output each that nobody reads', async () => {
+  it('unread responses with 12 MiB of escaped output each', async () => {
     const command = 'head -c 1048576 /dev/zero; head -c 1048576 /dev/zero >&2';
     const { id } = (await (await call(attacker, 'POST', `/sandboxes/${attacking.id}/exec`, { command })).json()) as {
       id: string;
     };
     const { peakMib } = await attack('unread responses', async () => {
-      const sockets = await Promise.all(Array.from({ length: 120 }, () => neverRead(`/executions/${id}`)));
+      const cutBefore = await metric(/^mayfly_slow_readers_cut_total (\d+)/m);
+      const sockets = await Promise.all(Array.from({ length: sizes.responses }, () => neverRead(`/executions/${id}`)));
       await expect.poll(() => metric(/^mayfly_results_waiting (\d+)/m)).toBeGreaterThan(0);
       return async () => {
         const heldMib = (await metric(/^mayfly_result_bytes_held (\d+)/m)) / mib;
         const sandbox = await createSandbox(innocent);
         await deleteSandbox(innocent, sandbox.id);
-        // All of them are cut or answered with 429 in the end: about 60 fit at once, and each is cut after a minute.
-        await expect.poll(() => metric(/^mayfly_slow_readers_cut_total (\d+)/m)).toBeGreaterThan(0);
+        // All of them are cut or answered with 429 in the end: about 60 fit at once, and each is cut when it stalls for too long.
+        await expect.poll(() => metric(/^mayfly_slow_readers_cut_total (\d+)/m)).toBeGreaterThan(cutBefore);
         for (const socket of sockets) socket.destroy();
         await expect.poll(() => metric(/^mayfly_result_bytes_held (\d+)/m)).toBe(0);
         return { requests: sockets.length, held_mib: Math.round(heldMib) };
@@ -137,10 +164,10 @@ describe('a flood neither holds the event loop nor takes the service from anothe
     expect(peakMib).toBeLessThan(500);
   });
 
-  it('listings of a directory of 50,000 long names', async () => {
+  it(`listings of a directory of ${sizes.names} long names`, async () => {
     const script = [
       'import os; os.mkdir("/dev/shm/many"); os.chdir("/dev/shm/many")',
-      'for i in range(50000): os.close(os.open("\\x01" * 240 + str(i), os.O_CREAT))',
+      `for i in range(${sizes.names}): os.close(os.open("\\x01" * 240 + str(i), os.O_CREAT))`,
     ].join('\n');
     const made = await exec(attacker, attacking.id, `python3 -c '${script}'`, { timeout_ms: 600_000 });
     expect([made.exit_code, made.stderr]).toEqual([0, '']);
@@ -150,7 +177,7 @@ describe('a flood neither holds the event loop nor takes the service from anothe
       const listings = Array.from({ length: 4 }, async () => {
         const response = await fetch(`${service.url}/v1${path}`, { headers });
         const bytes = Buffer.from(await response.arrayBuffer());
-        const isLong = bytes.length > 70 * mib;
+        const isLong = bytes.length > 1_400 * sizes.names;
         return { status: response.status, isLong, ...(isLong ? {} : { text: bytes.toString('utf8', 0, 300) }) };
       });
       return async () => {
@@ -162,8 +189,8 @@ describe('a flood neither holds the event loop nor takes the service from anothe
   });
 
   it('1,200 commands at once', async () => {
-    const sandbox = await createSandbox(attacker);
     await attack('commands', async () => {
+      const sandbox = await createSandbox(attacker);
       const body = JSON.stringify({ command: 'head -c 100000 /dev/zero; sleep 300', timeout_ms: 600_000 });
       const headers = { authorization: `Bearer ${attacker.key}` };
       const statuses = Array.from({ length: 1_200 }, async () => {
@@ -187,7 +214,7 @@ describe('a flood neither holds the event loop nor takes the service from anothe
     });
   });
 
-  it('thousands of TLS handshakes with random names from one address', async () => {
+  it(`${sizes.handshakes} TLS handshakes with random names from one address`, async () => {
     let refused = 0;
     let greeted = 0;
     const greet = async (localAddress: string) => {
@@ -205,7 +232,7 @@ describe('a flood neither holds the event loop nor takes the service from anothe
       return isGreeted;
     };
     await attack('handshakes', async () => {
-      let left = 3_000;
+      let left = sizes.handshakes;
       const flood = Array.from({ length: 300 }, async () => {
         for (; left > 0; left -= 1) {
           if (await greet('127.0.0.1')) greeted += 1;
@@ -222,8 +249,8 @@ describe('a flood neither holds the event loop nor takes the service from anothe
   });
 
   it('tiny frames from a guest', async () => {
-    const sandbox = await createSandbox(attacker, { size: 'medium' });
     await attack('tiny frames', async () => {
+      const sandbox = await createSandbox(attacker, { size: 'medium' });
       let isOver = false;
       let requests = 0;
       const flood = async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, createSandbox, exec, type SandboxBody } from '../support/api-requests.ts';
+import { length } from '../support/length.ts';
 import { preparedHost } from '../support/prepared-host.ts';
 import { maxSlowdownRatio, measureSlowdown, recheckSlowdown, type Slowdown } from '../support/slowdown.ts';
 import { MeasuredService } from './measured-service.ts';
@@ -17,8 +18,10 @@ const maxPeakBytes = 256 * mib;
 const rounds = 5;
 
 const commandTimeoutMs = 1_000;
-/** The deadline of a call: an attach (60 s), then the command's timeout plus its grace period (30 s). */
-const callDeadlineMs = 60_000 + commandTimeoutMs + 30_000;
+/** The service's own deadlines, or shorter ones. */
+const deadlines = length({ attachMs: 15_000, executeGraceMs: 6_000 }, { attachMs: 60_000, executeGraceMs: 30_000 });
+/** The deadline of a call: an attach, then the command's timeout plus its grace period. */
+const callDeadlineMs = deadlines.attachMs + commandTimeoutMs + deadlines.executeGraceMs;
 /** Allows for HTTP overhead and a busy host. */
 const slackMs = 10_000;
 /** Longer than any attack lasts. */
@@ -35,7 +38,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mayfly-hostile-'));
   const hostile = await ensureHostileTemplate();
   armed = await armTemplate(hostile, join(folder, 'armed'));
-  service = await MeasuredService.start({ ...preparedHost().templates, medium: hostile, large: armed.template });
+  service = await MeasuredService.start(
+    { ...preparedHost().templates, medium: hostile, large: armed.template },
+    { deadlines },
+  );
   neighbour = await createSandbox(service);
   await medianMs();
   initialBytes = await service.memoryBytes();
@@ -166,7 +172,12 @@ async function expectHealthy(
 }
 
 describe('a malicious agent cannot crash, hang or bloat the service, nor slow down a neighbour:', () => {
-  it.each(loudModes)('$name', async (mode) => {
+  it.each(
+    length(
+      loudModes.filter(({ isTypical }) => isTypical === true),
+      loudModes,
+    ),
+  )('$name', async (mode) => {
     const baselineMs = await medianMs();
     const cpuBeforeMs = await service.cpuMs();
     const startedMs = performance.now();
@@ -211,18 +222,21 @@ describe('a malicious agent cannot crash, hang or bloat the service, nor slow do
     expect((await recheckSlowdown(measured, medianMs)).ratio).toBeLessThan(maxSlowdownRatio);
   });
 
-  it.each(armedModes)('%s from the first attach: the create fails and leaves nothing', async (mode) => {
-    await armed.setMode(mode);
-    const baselineMs = await medianMs();
-    const creating = expectResponse(['503 provisioning_failed'], 60_000, () =>
-      call(service, 'POST', '/sandboxes', { size: 'large' }),
-    );
-    creating.catch(() => {});
-    await wait(200);
-    const measured = await measureSlowdown(baselineMs, medianMs);
-    const response = await creating;
-    const slowdown = await recheckSlowdown(measured, medianMs);
-    await expectHealthy(`${mode} from the first attach: create`, [response], slowdownColumns(slowdown));
-    expect(slowdown.ratio).toBeLessThan(maxSlowdownRatio);
-  });
+  it.each(length(armedModes.slice(0, 1), armedModes))(
+    '%s from the first attach: the create fails and leaves nothing',
+    async (mode) => {
+      await armed.setMode(mode);
+      const baselineMs = await medianMs();
+      const creating = expectResponse(['503 provisioning_failed'], 60_000, () =>
+        call(service, 'POST', '/sandboxes', { size: 'large' }),
+      );
+      creating.catch(() => {});
+      await wait(200);
+      const measured = await measureSlowdown(baselineMs, medianMs);
+      const response = await creating;
+      const slowdown = await recheckSlowdown(measured, medianMs);
+      await expectHealthy(`${mode} from the first attach: create`, [response], slowdownColumns(slowdown));
+      expect(slowdown.ratio).toBeLessThan(maxSlowdownRatio);
+    },
+  );
 });

@@ -3,10 +3,19 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { GatewayLimits } from '#server/gateway/gateway-context.ts';
+import type { ReadingLimits } from '#server/http/slow-readers.ts';
 import type { Target } from '../support/api-requests.ts';
 import { type PreparedHost, preparedHost } from '../support/prepared-host.ts';
 import { takePeakBytes } from '../support/process-memory.ts';
 import { testApiKey, unlimitedRates } from '../support/service-settings.ts';
+
+/** What a suite may change of the service. */
+export interface MeasuredOptions {
+  readonly deadlines?: { readonly attachMs: number; readonly executeGraceMs: number };
+  readonly readingLimits?: Partial<ReadingLimits>;
+  readonly gatewayLimits?: Partial<GatewayLimits>;
+}
 
 interface Started {
   readonly url: string;
@@ -29,7 +38,7 @@ export class MeasuredService implements Target {
     this.#dataDir = dataDir;
   }
 
-  static async start(templates: PreparedHost['templates']): Promise<MeasuredService> {
+  static async start(templates: PreparedHost['templates'], options: MeasuredOptions = {}): Promise<MeasuredService> {
     const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-'));
     const env = {
       ...unlimitedRates,
@@ -41,7 +50,7 @@ export class MeasuredService implements Target {
       MAYFLY_POOL: 'none',
     };
     const script = new URL('./run-measured-service.ts', import.meta.url);
-    const child = fork(script, [JSON.stringify({ ...preparedHost(), templates })], {
+    const child = fork(script, [JSON.stringify({ ...preparedHost(), templates }), JSON.stringify(options)], {
       execArgv: ['--expose-gc'],
       env: { ...process.env, ...env },
     });
@@ -58,14 +67,9 @@ export class MeasuredService implements Target {
     return Number(await this.#ask('memory'));
   }
 
-  /** The longest time since the last call for which the service held its event loop, in milliseconds of CPU time. */
+  /** The longest time since the last call for which the service held its event loop, in milliseconds of CPU time of the reference machine. */
   async longestTurnMs(): Promise<number> {
     return Number(await this.#ask('longestTurnMs'));
-  }
-
-  /** How many times as slow as the reference machine this one is; at least 1. */
-  async slowness(): Promise<number> {
-    return Number(await this.#ask('slowness'));
   }
 
   /** The same service, used by another account. */

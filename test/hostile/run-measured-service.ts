@@ -1,5 +1,5 @@
 // Runs the service in its own process, on the machines of a host process, and answers questions about it. Settings come from the environment, the prepared host from the first
-// argument.
+// argument, what the suite changes from the second.
 
 import { readConfig } from '#server/app/config.ts';
 import { startService } from '#server/app/service.ts';
@@ -9,15 +9,20 @@ import { openLog } from '#server/process/log.ts';
 import { LongestTurn } from '#server-test/longest-turn.ts';
 import { startHost } from '#server-test/supervisor/start-supervised.ts';
 import type { PreparedHost } from '../support/prepared-host.ts';
+import type { MeasuredOptions } from './measured-service.ts';
 
 const host = JSON.parse(process.argv[2] ?? '') as PreparedHost;
+const { deadlines, readingLimits, gatewayLimits } = JSON.parse(process.argv[3] ?? '') as MeasuredOptions;
 const config = readConfig();
 const log = openLog(config);
 const { serviceDir, openDriver, stop: stopHost } = startHost(host, process.env);
 const service = await startService({
   config: { ...config, dataDir: serviceDir },
   openDriver: () => openDriver(log),
-  connector: createGuestConnector(),
+  connector: createGuestConnector({ deadlines: deadlines ? { executeGraceMs: deadlines.executeGraceMs } : {} }),
+  deadlines: deadlines ? { attachMs: deadlines.attachMs } : {},
+  readingLimits: readingLimits ?? {},
+  gatewayLimits: gatewayLimits ?? {},
   log,
 });
 const longestTurn = new LongestTurn();
@@ -46,7 +51,6 @@ const questions: Readonly<Record<string, () => unknown>> = {
   memory: settledBytes,
   account: newAccount,
   longestTurnMs: () => longestTurn.take(),
-  slowness: () => longestTurn.slowness,
 };
 async function answer(question: string): Promise<void> {
   if (question === 'stop') {

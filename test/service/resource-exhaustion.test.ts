@@ -1,15 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { call, createSandbox, type ExecutionBody, exec, output, type SandboxBody } from '../support/api-requests.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
 let service: TestService;
 let sandbox: SandboxBody;
-beforeEach(async () => {
+beforeAll(async () => {
   service = await startTestService();
-  sandbox = await createSandbox(service);
 });
-afterEach(async () => {
-  await service.stop();
+afterAll(() => service.stop());
+beforeEach(async () => {
+  sandbox = await createSandbox(service);
 });
 
 async function expectWorking(): Promise<void> {
@@ -23,11 +23,14 @@ describe('a sandbox still accepts commands', () => {
     await expectWorking();
   });
 
-  it('after a process that ran out of memory and was killed', async () => {
+  it('after a process that ran out of memory and was killed, which its execution reports', async () => {
     const hog = 'python3 -c "x = []\nwhile True: x.append(bytearray(64 * 1024 * 1024))"';
     const result = await exec(service, sandbox.id, hog, { timeout_ms: 300_000 });
-    expect(result.exit_code).toBe(137);
+    expect(result).toMatchObject({ status: 'completed', exit_code: 137, oom_killed: true });
+    const stored = await call(service, 'GET', `/executions/${result.id}`);
+    expect((await stored.json()) as ExecutionBody).toMatchObject({ exit_code: 137, oom_killed: true });
     await expectWorking();
+    expect(await exec(service, sandbox.id, 'kill -9 $$')).toMatchObject({ exit_code: 137, oom_killed: false });
   });
 
   it('with a full disk', async () => {

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, createSandbox, deleteSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
+import { length } from '../support/length.ts';
 import { unlimitedRates } from '../support/service-settings.ts';
 import { deleteSnapshot, listSnapshots, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { askWitness, startWitness, type WitnessSecrets, type WitnessState } from '../support/witness.ts';
 
-const copies = 10;
+const copies = length(4, 10);
+const dirtiedMib = length(256, 2_048);
 let service: TestService;
 let original: SandboxBody;
 let before: WitnessState;
@@ -56,7 +58,7 @@ describe('forks', () => {
   });
 });
 
-describe('ten copies at once', () => {
+describe(`${copies} copies at once`, () => {
   beforeAll(async () => {
     copied = await Promise.all(
       Array.from({ length: copies }, (_, index) =>
@@ -130,9 +132,9 @@ describe('ten copies at once', () => {
   });
 });
 
-it('2 GiB of dirtied memory and a build that runs during the snapshot are the same in the copy', async () => {
+it(`${dirtiedMib} MiB of dirtied memory and a build that runs during the snapshot are the same in the copy`, async () => {
   const busy = await createSandbox(service, { timeout_minutes: 120 });
-  await startWitness(service, busy.id, 2_048);
+  await startWitness(service, busy.id, dirtiedMib);
   await output(
     service,
     busy.id,
@@ -141,7 +143,7 @@ it('2 GiB of dirtied memory and a build that runs during the snapshot are the sa
   const startedAt = performance.now();
   const taken = await takeSnapshot(service, busy.id);
   console.log(
-    `2 GiB dirtied: taken in ${Math.round(performance.now() - startedAt)} ms, ${Math.round(taken.bytes / 1024 ** 2)} MiB on disk`,
+    `${dirtiedMib} MiB dirtied: taken in ${Math.round(performance.now() - startedAt)} ms, ${Math.round(taken.bytes / 1024 ** 2)} MiB on disk`,
   );
   const copy = await createSandbox(service, { snapshot_id: taken.id });
   for (const { id } of [busy, copy]) expect((await askWitness(service, id, 'state')).ballast_intact).toBe(true);

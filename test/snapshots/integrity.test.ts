@@ -5,13 +5,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '#server/machines/host/run-program.ts';
 import { call, createSandbox, deleteSandbox, output, type Target } from '../support/api-requests.ts';
 import { leftovers } from '../support/chaos/held-resources.ts';
+import { length } from '../support/length.ts';
 import { type PreparedHost, preparedHost } from '../support/prepared-host.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { newServiceData, unlimitedRates } from '../support/service-settings.ts';
 import { deleteSnapshot, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
 
-/** More rounds than a chain has layers before it is flattened. */
-const rounds = Number(process.env.MAYFLY_TEST_SNAPSHOT_ROUNDS ?? 8);
+/** At full length, more rounds than a chain has layers before it is flattened. */
+const rounds = length(3, 50);
 
 async function copyWriter(target: Target, id: string): Promise<void> {
   const content = await readFile(join(import.meta.dirname, 'guest/writer.py'), 'utf8');

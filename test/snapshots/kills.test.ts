@@ -8,11 +8,12 @@ import { leftovers, unexpectedResources } from '../support/chaos/held-resources.
 import { Random } from '../support/chaos/random.ts';
 import { restartableOn } from '../support/chaos/restartable-on.ts';
 import { chaosSeed } from '../support/chaos/run-chaos.ts';
+import { length } from '../support/length.ts';
 import { listSnapshots, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
 import { askWitness, startWitness } from '../support/witness.ts';
 
 /** Each side and both are killed. */
-const rounds = Number(process.env.MAYFLY_TEST_SNAPSHOT_KILLS ?? 4);
+const rounds = length(3, 30);
 const settleMs = 120_000;
 const unsettled = `select (select count(*) from sandboxes where status in ('provisioning', 'deleting'))
   + (select count(*) from executions where status = 'running') + (select count(*) from snapshots where status = 'creating')`;

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { expectStatus } from '../../support/conformance/api.ts';
 import { useTarget } from '../../support/conformance/target.ts';
+import { length } from '../../support/length.ts';
 
 const target = useTarget({ sandbox: true });
-/** Longer than the usual idle timeout of servers and proxies (60 s); with MAYFLY_TEST_LONG the longest possible command. */
-const longSeconds = process.env.MAYFLY_TEST_LONG ? 595 : 65;
+/** Longer than the usual idle timeout of servers and proxies (60 s); at full length the longest possible command. */
+const longSeconds = length(65, 595);
 const minuteMs = 60_000;
 
 // These tests mostly wait, so they run concurrently.

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PostgresServer } from '#server-test/store/postgres-server.ts';
+import { length } from '../length.ts';
 import type { RestartableService } from '../restartable-service.ts';
 import { auditExecutions, auditLedger, auditRecords, auditSandbox } from './audit.ts';
 import { ChaosApi } from './chaos-api.ts';
@@ -52,9 +53,9 @@ export function chaosSeed(): number {
   return Number(process.env.MAYFLY_CHAOS_SEED ?? randomInt(2 ** 31));
 }
 
-/** The duration from MAYFLY_CHAOS_SECONDS, or the default. */
-export function chaosSeconds(defaultSeconds: number): number {
-  return Number(process.env.MAYFLY_CHAOS_SECONDS ?? defaultSeconds);
+/** The duration from MAYFLY_CHAOS_SECONDS, or the default: long enough for each kind of kill once. */
+export function chaosSeconds(): number {
+  return Number(process.env.MAYFLY_CHAOS_SECONDS ?? length(20, 300));
 }
 
 /** What to print when a run finds problems: the seed, the problems, the trace and the service's log. */
