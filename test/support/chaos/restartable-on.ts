@@ -4,10 +4,11 @@ import { RestartableService } from '../restartable-service.ts';
 import { type AuditedDatabase, type Row, sqliteFile } from './database.ts';
 
 export const databaseNames = ['SQLite', 'PostgreSQL'] as const;
+export type DatabaseName = (typeof databaseNames)[number];
 
 /** Starts a service on a new database of this kind. Both are removed when the test has finished. */
 export async function restartableOn(
-  kind: (typeof databaseNames)[number],
+  kind: DatabaseName,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly service: RestartableService; readonly database: AuditedDatabase }> {
   if (kind === 'SQLite') {
