@@ -89,27 +89,26 @@ async function changeRecord(id: string, change: (record: Record<string, unknown>
   await writeFile(recordPath, JSON.stringify(change(JSON.parse(await readFile(recordPath, 'utf8')))));
 }
 
-it.each([
-  ['whose record cannot be read', () => writeFile(layoutOf('one').recordPath, '{')],
-  ['whose record names no process', () => changeRecord('one', (record) => ({ ...record, process: undefined }))],
-  ['whose agent port is gone', () => rm(layoutOf('one').sockets.data)],
-  ['whose monitor is gone', () => rm(layoutOf('one').sockets.qmp)],
-  ['whose network has no record', async () => rm(`/run/mayfly/networks/${(await recordOf('one')).lease.slot}.json`)],
-] as const)(
-  'a running machine %s is destroyed and leaves nothing; the machine beside it is adopted',
-  async (_what, damage) => {
-    await leaveMachines('one', 'two');
-    await damage();
-    const machines = await adopt();
-    expect(machines.map(({ id }) => id)).toEqual(['two']);
-    for (const machine of machines) {
-      expect(await responds(machine)).toBe(true);
-      await machine.destroy();
-    }
-    await expectNothingLeft();
-  },
-  120_000,
-);
+/** How the machines are damaged while nobody watches them, by their name. */
+const damages: Readonly<Record<string, (id: string) => Promise<void>>> = {
+  'with-a-broken-record': (id) => writeFile(layoutOf(id).recordPath, '{'),
+  'without-a-process': (id) => changeRecord(id, (record) => ({ ...record, process: undefined })),
+  'without-an-agent-port': (id) => rm(layoutOf(id).sockets.data),
+  'without-a-monitor': (id) => rm(layoutOf(id).sockets.qmp),
+  'without-a-network-record': async (id) => rm(`/run/mayfly/networks/${(await recordOf(id)).lease.slot}.json`),
+};
+
+it('running machines with a damaged or missing record, port, monitor or network record are destroyed and leave nothing; the machine beside them is adopted', async () => {
+  await leaveMachines(...Object.keys(damages), 'intact');
+  for (const [id, damage] of Object.entries(damages)) await damage(id);
+  const machines = await adopt();
+  expect(machines.map(({ id }) => id)).toEqual(['intact']);
+  for (const machine of machines) {
+    expect(await responds(machine)).toBe(true);
+    await machine.destroy();
+  }
+  await expectNothingLeft();
+});
 
 it('a machine whose monitor does not respond within its deadline is destroyed', async () => {
   await leaveMachines('one');

