@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { suites } from './packages/setup/src/suites/suites.ts';
 import { SkipReport } from './test/support/skip-report.ts';
 
 /**
@@ -15,18 +16,8 @@ const onMachines = {
 
 const inParallel = { fileParallelism: true, maxWorkers: 2 } as const;
 
-/** Suites that look at the whole host, use up its memory or compare speeds. Nothing runs beside them. */
-const aloneFiles = [
-  'test/documentation/readme.test.ts',
-  'test/adoption/{either-side,refusal,restart,vanished-owner}.test.ts',
-  'test/hostile/*.test.ts',
-  'test/lifecycle/out-of-memory.test.ts',
-  'test/machines/{capabilities,cpu,leaks}.test.ts',
-  'test/network/egress.test.ts',
-  // Chromium gives up loading a page when a network interface of the host appears or vanishes.
-  'test/previews/browser.test.ts',
-  'test/service/{disk-rate,memory-limit,noisy-neighbour,npm-start,resource-exhaustion}.test.ts',
-];
+/** Suites that need the host for themselves, for the reasons in the table. Nothing runs beside them. */
+const aloneFiles = suites.filter(({ alone }) => alone !== undefined).map(({ files }) => files);
 
 /** Whether the conformance suite tests a running service instead of starting its own. */
 const isExternal = Boolean(process.env.MAYFLY_CONFORMANCE_URL);

@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { operatorLimitKeys } from '@mayfly/contract';
 import { describe, expect, it } from 'vitest';
 import { limitSetting } from '#server/app/config.ts';
+import { suiteTable } from '#setup/suites/markdown.ts';
 import {
   anchorsOf,
   documentationPages,
@@ -85,6 +86,13 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, pag
     });
     expect(unknown.map(([call]) => call)).toEqual([]);
   });
+});
+
+it('CONTRIBUTING.md has the table of suites as the code has it', () => {
+  const { text } = readPage('CONTRIBUTING.md');
+  const printed = /^\| suite \|.*\n(?:\|.*\n)*/m.exec(text)?.[0];
+  // When it differs, replace the table of the page by the one that is expected here.
+  expect(printed).toBe(suiteTable());
 });
 
 function codeOf(page: Page): string {

@@ -6,6 +6,8 @@ import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
 import { installService, uninstallService } from './commands/install-service.ts';
 import { testOnKvm } from './commands/kvm-tests.ts';
+import { testLong } from './commands/long-tests.ts';
+import { testTouched } from './commands/touched-tests.ts';
 import { uninstall } from './commands/uninstall.ts';
 import { updateGuest } from './commands/update-guest.ts';
 import { readEnvironment } from './environment.ts';
@@ -37,7 +39,7 @@ const commands: Readonly<Record<string, Command>> = {
 /** Commands that do their own set-up, and stop when the signal is aborted. */
 const commandsWithOwnSetup: Readonly<
   Record<string, (args: readonly string[], signal: AbortSignal) => Promise<number>>
-> = { 'test:kvm': testOnKvm, 'update-guest': updateGuest };
+> = { 'test:kvm': testOnKvm, 'test:long': testLong, 'test:touched': testTouched, 'update-guest': updateGuest };
 
 /** Commands that need no set-up. */
 const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {

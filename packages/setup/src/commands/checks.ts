@@ -2,20 +2,38 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { formatElapsed } from '../announce.ts';
+import { type Announcer, formatElapsed } from '../announce.ts';
 import { projectRoot } from '../environment.ts';
-import type { Prepared } from '../prepare.ts';
-import { agentProgram, ensureGoToolchain, jailProgram, netProgram, ramProgram } from '../steps/go.ts';
+import type { Prepared, PreparedParts } from '../prepare.ts';
+import { ensureGoToolchain, type GoProgram, goPrograms } from '../steps/go.ts';
 
-interface Check {
+/** One program of `npm test`. It passes if the exit code is 0. */
+export interface Check {
   readonly title: string;
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd?: string;
+  /** Variables beside those of all checks. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What checks need to run. */
+export interface CheckTools {
+  readonly announcer: Announcer;
+  /** The Go compiler. */
+  readonly go: string;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** Runs every check in order and stops at the first that fails. With arguments, runs only vitest with these arguments. */
-export async function runTests({ context, plan }: Prepared, args: readonly string[]): Promise<number> {
+export async function runTests(prepared: Prepared, args: readonly string[]): Promise<number> {
+  const tools = await prepareChecks(prepared);
+  const tests = vitest('tests', args);
+  return await runChecks(args.length === 0 ? [...staticChecks, ...goChecks(tools.go), tests] : [tests], tools);
+}
+
+/** Makes the Go compiler ready, and the environment in which checks run. */
+export async function prepareChecks({ context, plan }: PreparedParts): Promise<CheckTools> {
   const go = await ensureGoToolchain(context, plan.go);
   const env: NodeJS.ProcessEnv = {
     ...process.env,
@@ -26,32 +44,48 @@ export async function runTests({ context, plan }: Prepared, args: readonly strin
     // Some suites compile helpers. The compiler is not put on the PATH, where set-up would take it for the host's own Go.
     MAYFLY_TEST_GO: go.command,
   };
-  const vitest: Check = { title: 'tests', program: localProgram('vitest'), args: ['run', ...args] };
-  for (const check of args.length === 0 ? [...staticChecks(go.command), vitest] : [vitest]) {
-    const startedMs = performance.now();
-    context.announcer.line(`▸ ${check.title}`);
-    const code = await runInherited(check.program, check.args, { env, ...(check.cwd && { cwd: check.cwd }) });
-    const elapsed = formatElapsed(performance.now() - startedMs);
-    context.announcer.line(
-      code === 0 ? `✓ ${check.title} … ${elapsed}` : `✗ ${check.title} … ${elapsed}, exit code ${code}`,
-    );
+  return { announcer: context.announcer, go: go.command, env };
+}
+
+/** Runs checks in order and returns the exit code of the first that fails, or 0. */
+export async function runChecks(checks: readonly Check[], tools: CheckTools): Promise<number> {
+  for (const check of checks) {
+    const code = await runCheck(check, tools);
     if (code !== 0) return code;
   }
   return 0;
 }
 
-function staticChecks(go: string): readonly Check[] {
-  return [
-    { title: 'types', program: localProgram('tsc'), args: ['-p', '.'] },
-    { title: 'lint and format', program: localProgram('biome'), args: ['check', '.'] },
-    { title: 'lint with types', program: localProgram('oxlint'), args: ['--type-aware'] },
-    { title: 'import directions', program: localProgram('depcruise'), args: ['packages'] },
-    { title: 'unused code', program: localProgram('knip'), args: [] },
-    ...[agentProgram, jailProgram, netProgram, ramProgram].flatMap(({ title, folder: cwd }) => [
-      { title: `${title}: vet`, program: go, args: ['vet', './...'], cwd },
-      { title: `${title}: tests`, program: go, args: ['test', './...'], cwd },
-    ]),
-  ];
+/** Runs one check, says how long it took, and returns its exit code. */
+export async function runCheck({ title, program, args, cwd, env }: Check, tools: CheckTools): Promise<number> {
+  const startedMs = performance.now();
+  tools.announcer.line(`▸ ${title}`);
+  const code = await runInherited(program, args, { env: { ...tools.env, ...env }, ...(cwd && { cwd }) });
+  const elapsed = formatElapsed(performance.now() - startedMs);
+  tools.announcer.line(code === 0 ? `✓ ${title} … ${elapsed}` : `✗ ${title} … ${elapsed}, exit code ${code}`);
+  return code;
+}
+
+/** The checks that run no code of the project. */
+export const staticChecks: readonly Check[] = [
+  { title: 'types', program: localProgram('tsc'), args: ['-p', '.'] },
+  { title: 'lint and format', program: localProgram('biome'), args: ['check', '.'] },
+  { title: 'lint with types', program: localProgram('oxlint'), args: ['--type-aware'] },
+  { title: 'import directions', program: localProgram('depcruise'), args: ['packages'] },
+  { title: 'unused code', program: localProgram('knip'), args: [] },
+];
+
+/** The checks and tests of Go modules, by default of all. `go` is the compiler. */
+export function goChecks(go: string, programs: readonly GoProgram[] = goPrograms): readonly Check[] {
+  return programs.flatMap(({ title, folder: cwd }) => [
+    { title: `${title}: vet`, program: go, args: ['vet', './...'], cwd },
+    { title: `${title}: tests`, program: go, args: ['test', './...'], cwd },
+  ]);
+}
+
+/** Tests that vitest selects by its arguments. */
+export function vitest(title: string, args: readonly string[]): Check {
+  return { title, program: localProgram('vitest'), args: ['run', ...args] };
 }
 
 /** Runs the benchmarks and returns their exit code. */

@@ -34,6 +34,9 @@ export const netProgram: GoProgram = { name: 'net', title: 'name resolver', fold
 /** What makes the memory layers of snapshots. */
 export const ramProgram: GoProgram = { name: 'ram', title: 'memory layers', folder: join(projectRoot, 'host/ram') };
 
+/** All Go modules that are built for the service. */
+export const goPrograms: readonly GoProgram[] = [agentProgram, jailProgram, netProgram, ramProgram];
+
 const programRecipe = '2';
 /** The first Go with HTTP/2 without TLS in its standard library. */
 const minimumGoVersion = '1.24';
