@@ -23,7 +23,6 @@ type Row = Omit<Suite, 'files'> & Partial<Pick<Suite, 'files'>>;
 
 const wholeHost = 'compares the state of the whole host';
 const speeds = 'compares speeds';
-const usesMemory = "uses up the host's memory";
 
 /** Folders and files of the server's sources. */
 const server = (...paths: string[]) => paths.map((path) => `packages/server/src/${path}`);
@@ -216,12 +215,6 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    name: 'lifecycle/out-of-memory',
-    shows: 'a command that was killed for lack of memory is reported as such',
-    sources: [...agent('cgroup', 'execution', 'stats'), ...server('core/executions', 'guest/answers')],
-    alone: usesMemory,
-  },
-  {
     name: 'lifecycle/pool',
     shows: 'many creates at once with a small pool launch no extra machine',
     sources: server('core/pool', 'core/sandboxes', 'core/machines', 'core/admission'),
@@ -261,7 +254,6 @@ const rows: readonly Row[] = [
     name: 'machines/cpu',
     shows: 'a guest has neither virtualization extensions nor performance counters',
     sources: [...server('machines/qemu/argv.ts', 'machines/qemu/engine.ts'), ...setup('steps/kernel.ts')],
-    alone: 'no reason is recorded; it is short',
   },
   {
     name: 'machines/driver',
@@ -380,7 +372,6 @@ const rows: readonly Row[] = [
     name: 'service/memory-limit',
     shows: 'the memory limit of all machines: who is evicted, who keeps working',
     sources: server('app/machine-limits.ts', 'app/oom-protection.ts', 'core/eviction', 'machines/qemu/jail'),
-    alone: usesMemory,
   },
   {
     name: 'service/noisy-neighbour',
@@ -407,8 +398,7 @@ const rows: readonly Row[] = [
   {
     name: 'service/resource-exhaustion',
     shows: 'a sandbox accepts commands after a fork bomb, without memory, with a full disk',
-    sources: [...agent('cgroup', 'fault', 'initsys'), ...server('guest')],
-    alone: usesMemory,
+    sources: [...agent('cgroup', 'execution', 'fault', 'initsys', 'stats'), ...server('core/executions', 'guest')],
   },
   {
     name: 'service/sizes',
