@@ -37,7 +37,7 @@ export class SuiteTimes implements Reporter {
       ...files.slice(0, maxFiles).map((file) => row(file.name, [file])),
       ...(rest.length > 0 ? [row(`${rest.length} other files`, rest)] : []),
       '',
-      ...projects.map(([project, own]) => row(`${project}: ${own.length} files`, own)),
+      ...projects.map(([project, own]) => row(`all of ${project}`, own)),
     ];
     process.stdout.write(`\n  seconds  tests  file\n${rows.join('\n')}\n\n`);
   }
