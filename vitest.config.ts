@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 import { suites } from './packages/setup/src/suites/suites.ts';
+import { HungSuites } from './test/support/hung-suites.ts';
 import { SkipReport } from './test/support/skip-report.ts';
+import { SuiteTimes } from './test/support/suite-times.ts';
 
 /**
  * Suites on real machines share the host: first those that need it for themselves, one at a time, then the others, two at a time. Every timeout
@@ -8,6 +10,7 @@ import { SkipReport } from './test/support/skip-report.ts';
  */
 const onMachines = {
   environment: 'node',
+  setupFiles: 'test/support/diagnosis/setup.ts',
   fileParallelism: false,
   testTimeout: 600_000,
   hookTimeout: 900_000,
@@ -24,13 +27,14 @@ const isExternal = Boolean(process.env.MAYFLY_CONFORMANCE_URL);
 
 export default defineConfig({
   test: {
-    reporters: ['default', new SkipReport()],
+    reporters: ['default', new HungSuites(), new SkipReport(), new SuiteTimes()],
     projects: [
       {
         test: {
           name: 'unit',
           include: ['packages/*/{src,test}/**/*.test.ts'],
           environment: 'node',
+          setupFiles: 'test/support/diagnosis/setup.ts',
           // By default Vitest leaves one core unused, but these mostly wait.
           maxWorkers: 2,
           testTimeout: 60_000,

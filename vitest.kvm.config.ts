@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { SkipReport } from './test/support/skip-report.ts';
+import { SuiteTimes } from './test/support/suite-times.ts';
 
 /** A selection of the machines' suites, and the suites in test/kvm that need KVM. Run by `npm run test:kvm`. */
 const shortSuites = ['test/kvm/**/*.test.ts', 'test/machines/driver.test.ts'];
@@ -16,7 +17,8 @@ export default defineConfig({
     name: 'kvm',
     include: process.env.MAYFLY_KVM_SHORT ? shortSuites : fullSuites,
     globalSetup: ['test/kvm/global-setup.ts'],
-    reporters: ['default', new SkipReport()],
+    reporters: ['default', new SkipReport(), new SuiteTimes()],
+    setupFiles: 'test/support/diagnosis/setup.ts',
     environment: 'node',
     fileParallelism: false,
     // An outer machine is an emulation in which everything takes ten times longer.

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { GatewayLimits } from '#server/gateway/gateway-context.ts';
 import type { ReadingLimits } from '#server/http/slow-readers.ts';
 import type { Target } from '../support/api-requests.ts';
+import { ServiceLog } from '../support/diagnosis/service-log.ts';
 import { type PreparedHost, preparedHost } from '../support/prepared-host.ts';
 import { takePeakBytes } from '../support/process-memory.ts';
 import { testApiKey, unlimitedRates } from '../support/service-settings.ts';
@@ -30,12 +32,14 @@ export class MeasuredService implements Target {
   readonly previewPort: number;
   readonly #child: ChildProcess;
   readonly #dataDir: string;
+  readonly #log: ServiceLog;
 
-  private constructor(child: ChildProcess, started: Started, dataDir: string) {
+  private constructor(child: ChildProcess, started: Started, dataDir: string, log: ServiceLog) {
     this.#child = child;
     this.url = started.url;
     this.previewPort = Number(new URL(started.previewUrl.replace('*', 'x')).port);
     this.#dataDir = dataDir;
+    this.#log = log;
   }
 
   static async start(templates: PreparedHost['templates'], options: MeasuredOptions = {}): Promise<MeasuredService> {
@@ -46,16 +50,20 @@ export class MeasuredService implements Target {
       MAYFLY_PORT: '0',
       MAYFLY_PREVIEW_PORT: '0',
       MAYFLY_BOOTSTRAP_API_KEY: testApiKey,
-      MAYFLY_LOG_LEVEL: 'fatal',
+      // A line for each request of a flood would be part of what is measured.
+      MAYFLY_LOG_LEVEL: 'error',
       MAYFLY_POOL: 'none',
     };
     const script = new URL('./run-measured-service.ts', import.meta.url);
     const child = fork(script, [JSON.stringify({ ...preparedHost(), templates }), JSON.stringify(options)], {
       execArgv: ['--expose-gc'],
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       env: { ...process.env, ...env },
     });
+    const log = new ServiceLog({ dataDir, printedLevel: 'fatal' });
+    if (child.stderr) createInterface(child.stderr).on('line', log.write);
     const [started] = await once(child, 'message', { signal: AbortSignal.timeout(60_000) });
-    return new MeasuredService(child, started as Started, dataDir);
+    return new MeasuredService(child, started as Started, dataDir, log);
   }
 
   get isAlive(): boolean {
@@ -96,6 +104,7 @@ export class MeasuredService implements Target {
   }
 
   async stop(): Promise<void> {
+    this.#log.keepConsoles();
     if (this.isAlive) {
       const exit = once(this.#child, 'exit');
       this.#child.send('stop');

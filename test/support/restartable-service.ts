@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Target } from './api-requests.ts';
 import { heldResources } from './chaos/held-resources.ts';
+import { ServiceLog } from './diagnosis/service-log.ts';
 import { signalProcess } from './machine-processes.ts';
 import { preparedHost } from './prepared-host.ts';
 import { freePort, testApiKey, unlimitedRates } from './service-settings.ts';
@@ -22,13 +23,14 @@ export class RestartableService implements Target {
   readonly key = testApiKey;
   readonly #env: Readonly<Record<string, string>>;
   readonly #log: string[] = [];
+  readonly #lines: ServiceLog;
   #child: ChildProcess | undefined;
   #ready: Promise<void> = Promise.resolve();
 
   private constructor(dataDir: string, port: number, settings: Readonly<Record<string, string>>) {
     this.dataDir = dataDir;
     this.url = `http://127.0.0.1:${port}`;
-    this.#env = {
+    const environment = {
       ...unlimitedRates,
       MAYFLY_DATA_DIR: dataDir,
       MAYFLY_PORT: `${port}`,
@@ -37,6 +39,12 @@ export class RestartableService implements Target {
       MAYFLY_LOG_LEVEL: 'warn',
       ...settings,
     };
+    const print = (line: string) => {
+      this.#log.push(line);
+      if (this.#log.length > keptLogLines) this.#log.shift();
+    };
+    this.#lines = new ServiceLog({ dataDir, printedLevel: environment.MAYFLY_LOG_LEVEL, print });
+    this.#env = { ...environment, MAYFLY_LOG_LEVEL: this.#lines.level };
   }
 
   /** Creates a data folder and starts a service on it. */
@@ -103,10 +111,7 @@ export class RestartableService implements Target {
       env: { ...process.env, ...this.#env },
     });
     this.#child = child;
-    createInterface(child.stderr).on('line', (line) => {
-      this.#log.push(line);
-      if (this.#log.length > keptLogLines) this.#log.shift();
-    });
+    createInterface(child.stderr).on('line', this.#lines.write);
     this.#ready = this.#untilReady(child);
     this.#ready.catch(() => {});
   }
@@ -123,6 +128,7 @@ export class RestartableService implements Target {
 
   /** Stops the service and destroys its machines. */
   destroy(): Promise<void> {
+    this.#lines.keepConsoles();
     return this.#end('SIGINT');
   }
 

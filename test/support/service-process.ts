@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { afterAll } from 'vitest';
 import { startSupervised } from '#server-test/supervisor/start-supervised.ts';
 import type { Target } from './api-requests.ts';
+import { ServiceLog } from './diagnosis/service-log.ts';
 import { machineProcesses } from './machine-processes.ts';
 import { type PreparedHost, preparedHost } from './prepared-host.ts';
 import { newServiceData, type ServiceData, testApiKey } from './service-settings.ts';
@@ -26,7 +27,7 @@ export async function startServiceProcess(
   settings: Readonly<Record<string, string>> = {},
   host: PreparedHost = preparedHost(),
 ): Promise<ServiceProcess> {
-  const { url, child, end } = await startSupervised(host, {
+  const environment = {
     ...data.settings,
     MAYFLY_PORT: '0',
     MAYFLY_PREVIEW_PORT: '0',
@@ -36,7 +37,11 @@ export async function startServiceProcess(
     MAYFLY_LOG_LEVEL: 'error',
     MAYFLY_POOL: 'none',
     ...settings,
-  });
+  };
+  const dataDir = settings.MAYFLY_DATA_DIR ?? data.dataDir;
+  const log = new ServiceLog({ dataDir, printedLevel: environment.MAYFLY_LOG_LEVEL });
+  const supervised = startSupervised(host, { ...environment, MAYFLY_LOG_LEVEL: log.level }, log.write);
+  const { url, child, end } = await supervised;
   return {
     url,
     baseUrl: `${url}/v1`,
@@ -46,7 +51,10 @@ export async function startServiceProcess(
       return supervisedBy(child.pid ?? 0);
     },
     kill: () => crash(child),
-    destroy: () => end('SIGINT'),
+    destroy: () => {
+      log.keepConsoles();
+      return end('SIGINT');
+    },
   };
 }
 

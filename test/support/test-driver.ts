@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { QemuDriver, type QemuDriverOptions } from '#server/machines/qemu/driver.ts';
 import type { QemuMachine } from '#server/machines/qemu/machine.ts';
+import { keepConsoles } from './diagnosis/consoles.ts';
+import { recordDataFolder } from './diagnosis/suite-record.ts';
 import { machineProcesses } from './machine-processes.ts';
 import { preparedHost } from './prepared-host.ts';
 
@@ -20,6 +22,7 @@ export interface TestDriver {
 /** Creates a driver that uses the prepared templates. */
 export async function createTestDriver(overrides: Partial<QemuDriverOptions> = {}): Promise<TestDriver> {
   const dataDir = await mkdtemp(join(tmpdir(), 'mayfly-driver-'));
+  recordDataFolder(dataDir);
   const machinesDir = join(dataDir, 'machines');
   const log = { debug: () => {}, info: () => {}, warn: console.warn, error: console.error };
   const { engine, templates, tools } = preparedHost();
@@ -41,6 +44,7 @@ export async function createTestDriver(overrides: Partial<QemuDriverOptions> = {
       ...(await machineProcesses(machinesDir)).map((argv) => argv.join(' ')),
     ],
     remove: async () => {
+      keepConsoles(dataDir);
       await driver[Symbol.asyncDispose]();
       await rm(dataDir, { recursive: true, force: true });
     },

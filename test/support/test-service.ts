@@ -6,6 +6,7 @@ import type { RemoteDriver } from '#server/machines/remote/remote-driver.ts';
 import { openLog } from '#server/process/log.ts';
 import { startHost } from '#server-test/supervisor/start-supervised.ts';
 import type { Target } from './api-requests.ts';
+import { ServiceLog } from './diagnosis/service-log.ts';
 import { machineProcesses } from './machine-processes.ts';
 import { type PreparedHost, preparedHost } from './prepared-host.ts';
 import { newServiceData, testApiKey, unlimitedRates } from './service-settings.ts';
@@ -39,17 +40,23 @@ export async function startTestService(settings: Record<string, string> = unlimi
     ...data.settings,
     ...settings,
   };
-  const config = readConfig(environment);
-  const { dataDir } = config;
-  const log = openLog(config);
-  const host = startHost(machines, environment);
+  const { dataDir, logLevel: printedLevel } = readConfig(environment);
+  const lines = new ServiceLog({ dataDir, printedLevel });
+  const loggingEnvironment = { ...environment, MAYFLY_LOG_LEVEL: lines.level };
+  const config = readConfig(loggingEnvironment);
+  const log = openLog(config, { write: (line) => lines.write(line.trimEnd()) });
+  const host = startHost(machines, loggingEnvironment, lines.write);
   const opened = Promise.withResolvers<RemoteDriver>();
   const openDriver = async () => {
     const driver = await host.openDriver(log);
     opened.resolve(driver);
     return driver;
   };
-  const options = { config: { ...config, dataDir: host.serviceDir }, connector: createGuestConnector(), log };
+  const options = {
+    config: { ...config, dataDir: host.serviceDir },
+    connector: createGuestConnector(),
+    log,
+  };
   const service = await startService({ ...options, openDriver }).catch(async (error: unknown) => {
     await host.stop();
     throw error;
@@ -64,6 +71,7 @@ export async function startTestService(settings: Record<string, string> = unlimi
     previewRootFile: service.previews.rootFile ?? '',
     machineProcesses: () => machineProcesses(dataDir),
     stop: async () => {
+      lines.keepConsoles();
       await service.stop('destroy');
       await host.stop();
       const left = await machineProcesses(dataDir);

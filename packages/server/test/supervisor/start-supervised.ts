@@ -29,14 +29,18 @@ export interface StartedHost {
   readonly stop: () => Promise<void>;
 }
 
+/** Takes the lines that a supervisor and its processes write to standard error. */
+type TakeLine = (line: string) => void;
+
 const supervisedScript = join(import.meta.dirname, 'run-supervised.ts');
 
 /** Runs supervisor, host process and service as npm start does. SIGTERM stops them; SIGINT destroys their machines as well. */
 export function startSupervised(
   machines: PreparedMachines,
   settings: Readonly<NodeJS.ProcessEnv>,
+  takeLine?: TakeLine,
 ): Promise<StartedService> {
-  return startGreeting(supervisedScript, machines, settings);
+  return startGreeting(supervisedScript, machines, settings, takeLine);
 }
 
 /** Runs a script that starts a service, and waits for the greeting. */
@@ -44,14 +48,19 @@ export async function startGreeting(
   script: string,
   machines: PreparedMachines,
   settings: Readonly<NodeJS.ProcessEnv>,
+  takeLine?: TakeLine,
 ): Promise<StartedService> {
-  const child = spawnScript([script, JSON.stringify(machines)], settings);
+  const child = spawnScript([script, JSON.stringify(machines)], settings, takeLine);
   return { url: await untilGreeted(child), child, end: (signal) => end(child, signal) };
 }
 
 /** Runs supervisor and host process, for a service in this process. */
-export function startHost(machines: PreparedMachines, settings: Readonly<NodeJS.ProcessEnv>): StartedHost {
-  const child = spawnScript([supervisedScript, JSON.stringify(machines), 'host'], settings);
+export function startHost(
+  machines: PreparedMachines,
+  settings: Readonly<NodeJS.ProcessEnv>,
+  takeLine?: TakeLine,
+): StartedHost {
+  const child = spawnScript([supervisedScript, JSON.stringify(machines), 'host'], settings, takeLine);
   child.stdout.resume();
   const { serviceDir, runDir } = serviceFolders(settings.MAYFLY_DATA_DIR ?? '');
   const exited = once(child, 'exit').then(() => {
@@ -67,9 +76,15 @@ export function startHost(machines: PreparedMachines, settings: Readonly<NodeJS.
 }
 
 /** If this process dies, SIGINT makes the script stop and destroy its machines. */
-function spawnScript(args: readonly string[], settings: Readonly<NodeJS.ProcessEnv>) {
+function spawnScript(
+  args: readonly string[],
+  settings: Readonly<NodeJS.ProcessEnv>,
+  takeLine: TakeLine = (line) => void process.stderr.write(`${line}\n`),
+) {
   const argv = ['--pdeathsig=INT', process.execPath, '--disable-warning=ExperimentalWarning', ...args];
-  return spawn('setpriv', argv, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...settings } });
+  const child = spawn('setpriv', argv, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...settings } });
+  createInterface(child.stderr).on('line', takeLine);
+  return child;
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
