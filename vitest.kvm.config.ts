@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { FailureReport } from './test/support/failure-report.ts';
 import { SkipReport } from './test/support/skip-report.ts';
 
 /** A selection of the machines' suites, and the suites in test/kvm that need KVM. Run by `npm run test:kvm`. */
@@ -16,7 +17,7 @@ export default defineConfig({
     name: 'kvm',
     include: process.env.MAYFLY_KVM_SHORT ? shortSuites : fullSuites,
     globalSetup: ['test/kvm/global-setup.ts'],
-    reporters: ['default', new SkipReport()],
+    reporters: ['default', new SkipReport(), new FailureReport()],
     environment: 'node',
     fileParallelism: false,
     // An outer machine is an emulation in which everything takes ten times longer.
