@@ -1,5 +1,5 @@
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
-import { failedTestMark } from '../../packages/setup/src/outer-machine/verdict.ts';
+import { failedTestMark } from '#setup/outer-machine/verdict.ts';
 
 /** Prints a line as soon as a test fails, for whoever ends the run before its report. */
 export class FailureReport implements Reporter {
