@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { FailureReport } from './test/support/failure-report.ts';
 import { SkipReport } from './test/support/skip-report.ts';
 import { SuiteTimes } from './test/support/suite-times.ts';
 
@@ -17,7 +18,7 @@ export default defineConfig({
     name: 'kvm',
     include: process.env.MAYFLY_KVM_SHORT ? shortSuites : fullSuites,
     globalSetup: ['test/kvm/global-setup.ts'],
-    reporters: ['default', new SkipReport(), new SuiteTimes()],
+    reporters: ['default', new SkipReport(), new SuiteTimes(), new FailureReport()],
     setupFiles: 'test/support/diagnosis/setup.ts',
     environment: 'node',
     fileParallelism: false,

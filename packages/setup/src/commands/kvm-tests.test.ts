@@ -1,5 +1,5 @@
-import { expect, it, vi } from 'vitest';
-import { testOnKvm } from './kvm-tests.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { leavesOutService, testOnKvm } from './kvm-tests.ts';
 
 it.each([
   ['an unknown option', ['--bogus'], '--bogus'],
@@ -14,4 +14,17 @@ it.each([
   } finally {
     write.mockRestore();
   }
+});
+
+describe('the suite of the service', () => {
+  it.each([
+    ['runs on arm64', 'arm64', [], false],
+    ['is left out on x86_64', 'x64', [], true],
+    ['is left out on x86_64 if others are named', 'x64', ['test/machines/driver.test.ts', 'test/kvm'], true],
+    ['runs on x86_64 if it is named', 'x64', ['test/kvm/service.test.ts'], false],
+    ['runs on x86_64 if it is named by its path', 'x64', ['./test/kvm/service.test.ts'], false],
+    ['runs on x86_64 if it is named without its folder', 'x64', ['service.test.ts'], false],
+  ])('%s', (_, arch, files, isLeftOut) => {
+    expect(leavesOutService(arch, files)).toBe(isLeftOut);
+  });
 });

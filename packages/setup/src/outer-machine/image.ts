@@ -2,6 +2,7 @@ import { chmod, copyFile, mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '@mayfly/server/machines';
+import { SetupError } from '../announce.ts';
 import { type CacheEntry, removeTree } from '../cache/entry.ts';
 import { hashValues } from '../cache/keys.ts';
 import { requiredTools } from '../host/requirements.ts';
@@ -26,10 +27,29 @@ export interface OuterImage {
   readonly diskPath: string;
 }
 
-/** The image, built if it is not cached. */
+/** It takes a minute with a mirror nearby. */
+const buildDeadlineMinutes = 5;
+
+/** The image, built if it is not cached. Throws if that takes longer than its deadline. */
 export async function ensureOuterImage(context: StepContext): Promise<OuterImage> {
+  const deadline = AbortSignal.timeout(buildDeadlineMinutes * 60_000);
+  try {
+    return await ensureImage({ ...context, signal: AbortSignal.any([context.signal, deadline]) });
+  } catch (error) {
+    if (!deadline.aborted || context.signal.aborted) throw error;
+    throw new SetupError(
+      `The outer machine was not built within ${buildDeadlineMinutes} minutes. Check the network, or set MAYFLY_DEBIAN_MIRROR to a faster mirror, then try again.`,
+      { cause: error },
+    );
+  }
+}
+
+async function ensureImage(context: StepContext): Promise<OuterImage> {
   const entry = await outerImageEntry(context.arch);
   const folder = await ensureStep(context, 'outer machine (Debian 13)', entry, async (stagingDir, report) => {
+    context.announcer.line(
+      `  Built once, in at most ${buildDeadlineMinutes} minutes, which do not count towards --minutes.`,
+    );
     const tree = join(stagingDir, 'tree');
     await makeDebianTree(context, tree, {
       args: [

@@ -12,15 +12,27 @@ import type { PreparedParts } from '../prepare.ts';
 import { ensureOuterImage, type OuterImage } from './image.ts';
 import { readConsoleTail, runOuterMachine } from './machine.ts';
 import { mountPoint, writeRunDisk } from './run-disk.ts';
+import {
+  findEmulationFailure,
+  findFailedTest,
+  judge,
+  mayRepeat,
+  type Observations,
+  type OuterVerdict,
+  type OutOfTime,
+} from './verdict.ts';
 
 /** What runs in an outer machine. */
 export interface OuterCommand {
-  /** Arguments of bootstrap.mjs. */
-  readonly args: readonly string[];
+  /** A script of this checkout for Node.js, and its arguments. */
+  readonly words: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** For all attempts together. */
   readonly limitMs: number;
+  readonly outOfTime: OutOfTime;
 }
 
-/** The exit code when the emulation failed, not a test: EX_TEMPFAIL of sysexits.h. */
+/** The exit code when the emulation failed or was too slow, not a test: EX_TEMPFAIL of sysexits.h. */
 export const inconclusiveExitCode = 75;
 
 /** Runs a command of this checkout in an outer machine and returns its exit code, or the one for an inconclusive run. */
@@ -36,41 +48,47 @@ export async function runInOuterMachine(
   const run: CacheEntry = { kind: 'outer-run', key: hashValues({ projectRoot }) };
   using lock = await tryLock(entryLockPath(context.cacheDir, run));
   if (!lock) throw new SetupError('Another npm run test:kvm of this checkout is running. Wait until it has ended.');
+  const size = outerSize(context.arch);
+  if (size.reason !== undefined) announcer.line(`  ${size.reason}`);
+  const { limitMs } = command;
+  const endsAtMs = performance.now() + limitMs;
   for (let attempt = 1; ; attempt += 1) {
-    const result = await withStagingFolder(context.cacheDir, run, (folder) =>
-      runOnce({ binary, preloadPath, image, folder, parts, command }),
+    const verdict = await withStagingFolder(context.cacheDir, run, (folder) =>
+      runOnce({ binary, preloadPath, image, size, folder, parts, command, endsAtMs }),
     );
-    if (result.kind === 'ended') return result.code;
-    announcer.line(`${result.reason} This is not a test failure.`);
-    if (attempt === maxAttempts) return inconclusiveExitCode;
+    if (verdict.kind === 'ended') return verdict.code;
+    announcer.line(`${verdict.reason} This is not a test failure.`);
+    const leftMs = Math.max(0, endsAtMs - performance.now());
+    if (!mayRepeat({ attempt, leftMs, limitMs })) {
+      announcer.line(`The suites are not run again: attempt ${attempt}, ${formatElapsed(leftMs)} left.`);
+      return inconclusiveExitCode;
+    }
     announcer.line('The suites are run once more.');
   }
 }
 
-const maxAttempts = 2;
-
-/** What an outer machine says about its command. */
-type OuterVerdict =
-  | { readonly kind: 'ended'; readonly code: number }
-  /** Something failed for which the emulation is to blame. */
-  | { readonly kind: 'inconclusive'; readonly reason: string };
-
 interface OuterRun extends Pick<QemuEngine, 'binary' | 'preloadPath'> {
   readonly image: OuterImage;
+  readonly size: OuterSize;
   /** Empty; for the disks and the log of this run. */
   readonly folder: string;
   readonly parts: PreparedParts;
   readonly command: OuterCommand;
+  /** When the time of all attempts is over, by performance.now(). */
+  readonly endsAtMs: number;
 }
 
 /** Runs the command in a new outer machine. */
-async function runOnce({ binary, preloadPath, image, folder, parts, command }: OuterRun): Promise<OuterVerdict> {
+async function runOnce(run: OuterRun): Promise<OuterVerdict> {
+  const { binary, preloadPath, image, folder, parts, command } = run;
+  const { cpus, memoryMib } = run.size;
   const { context } = parts;
   const { announcer } = context;
   const consolePath = join(folder, 'console.log');
   const plan = {
     arch: context.arch,
-    ...outerSize(),
+    cpus,
+    memoryMib,
     kernelPath: image.kernelPath,
     rootPath: join(folder, 'root.qcow2'),
     runDiskPath: join(folder, 'run.raw'),
@@ -79,31 +97,40 @@ async function runOnce({ binary, preloadPath, image, folder, parts, command }: O
   };
   await runProgram('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', image.diskPath, plan.rootPath]);
   await announcer.step('disk with the checkout and the guest image', () =>
-    writeRunDisk(plan.runDiskPath, join(folder, 'run'), runDiskContents(parts, command.args), context.signal),
+    writeRunDisk(plan.runDiskPath, join(folder, 'run'), runDiskContents(parts, command), context.signal),
   );
+  const deadlineMs = Math.max(0, run.endsAtMs - performance.now());
   announcer.line(
-    `▸ outer machine: ${plan.cpus} CPUs, ${plan.memoryMib} MiB, at most ${command.limitMs / 60_000} minutes`,
+    `▸ outer machine: ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}, ${memoryMib} MiB, at most ${formatElapsed(deadlineMs)}`,
   );
   using progress = relayLines(announcer);
-  const { limitMs: deadlineMs } = command;
   const machine = { binary, preloadPath, deadlineMs, signal: context.signal, onLine: progress.onLine };
   const result = await runOuterMachine(plan, machine);
-  if (result.kind === 'exited') return judgeExit(result.code, progress.emulationFailure());
-  const reason =
-    result.kind === 'out of time'
-      ? 'The outer machine did not finish in time. Allow more with --minutes.'
-      : `The outer machine ended without a result. ${result.reason}`;
-  announcer.line(`${reason}\nLast kernel messages of the outer machine:\n${await readConsoleTail(consolePath)}`);
-  return { kind: 'ended', code: 1 };
+  const verdict = judge(result, progress.seen(), command.outOfTime);
+  if (result.kind !== 'exited') {
+    if (verdict.kind === 'ended' && verdict.reason !== undefined) announcer.line(verdict.reason);
+    announcer.line(`Last kernel messages of the outer machine:\n${await readConsoleTail(consolePath)}`);
+  }
+  return verdict;
 }
 
 const mib = 2 ** 20;
 
+interface OuterSize {
+  readonly cpus: number;
+  readonly memoryMib: number;
+  /** Why it has fewer CPUs than the host. */
+  readonly reason?: string;
+}
+
 /** The suites need 4 GiB; more than 8 are of no use. */
-function outerSize(): { readonly cpus: number; readonly memoryMib: number } {
+function outerSize(arch: string): OuterSize {
   const memoryMib = Math.min(8192, Math.floor(totalmem() / mib / 2));
   if (memoryMib < 4096) {
     throw new SetupError('The outer machine needs 4 GiB of memory, half of what the host has. Use a larger machine.');
+  }
+  if (arch === 'x64') {
+    return { cpus: 1, memoryMib, reason: 'One CPU: with several, the emulated x86_64 KVM resets guests as they boot.' };
   }
   return { cpus: Math.max(2, Math.min(4, availableParallelism())), memoryMib };
 }
@@ -119,11 +146,19 @@ async function refuseSmallDisk(cacheDir: string): Promise<void> {
   );
 }
 
-function runDiskContents({ plan, context }: PreparedParts, args: readonly string[]) {
-  const node = `node_modules/node-linux-${process.arch}/bin/node`;
-  const words = [`./${node}`, 'bootstrap.mjs', ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
-  const command = `export MAYFLY_CACHE_DIR=${mountPoint}/cache\nexec ${words.join(' ')}\n`;
+function runDiskContents({ plan, context }: PreparedParts, { words, env }: OuterCommand) {
+  const exports = Object.entries({ MAYFLY_CACHE_DIR: `${mountPoint}/cache`, ...env });
+  const command = [
+    'export PATH="$PWD/node_modules/.bin:$PATH"',
+    ...exports.map(([name, value]) => `export ${name}=${quote(value)}`),
+    `exec ${[`./node_modules/node-linux-${process.arch}/bin/node`, ...words].map(quote).join(' ')}\n`,
+  ].join('\n');
   return { projectRoot, cacheDir: context.cacheDir, entries: builtEntries(plan), command };
+}
+
+/** The text as one word of a shell command. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function builtEntries({ kernel, agent, jail, net, ram, initramfs, disks }: BuildPlan): readonly CacheEntry[] {
@@ -134,8 +169,8 @@ const silenceMs = 30_000;
 
 interface Progress extends Disposable {
   readonly onLine: (line: string) => void;
-  /** What the first line said that tells of a failure of the emulation. */
-  readonly emulationFailure: () => string | undefined;
+  /** What the first lines of their kind said. */
+  readonly seen: () => Observations;
 }
 
 /** Prints the lines of the outer machine with the time, and says so when there were none for a while. */
@@ -144,37 +179,16 @@ function relayLines(announcer: Announcer): Progress {
   const print = (text: string) =>
     announcer.line(`${formatElapsed(performance.now() - startedMs).padStart(12)} │ ${text}`);
   const timer = setInterval(() => print('…'), silenceMs);
-  let failure: string | undefined;
+  let emulationFailure: string | undefined;
+  let failedTest: string | undefined;
   return {
     onLine: (line) => {
       timer.refresh();
-      failure ??= findEmulationFailure(line);
+      emulationFailure ??= findEmulationFailure(line);
+      failedTest ??= findFailedTest(line);
       print(line.trimEnd());
     },
-    emulationFailure: () => failure,
+    seen: () => ({ emulationFailure, failedTest }),
     [Symbol.dispose]: () => clearInterval(timer),
   };
-}
-
-/**
- * What a line of the outer machine says about a failure of the emulation: a failed check of V8's own, or an emulated KVM on which the guests'
- * kernel does not run, as QEMU's is for several CPUs on some hosts.
- */
-export function findEmulationFailure(line: string): string | undefined {
-  if (/^\s*# (Fatal error in |Check failed: )/.test(line))
-    return `Node.js crashed in the outer machine (${line.trim()}).`;
-  const [, reason] = /the guests' kernel does not run on it \((.*?)\)\. /.exec(line) ?? [];
-  return reason === undefined ? undefined : `The guests' kernel does not run on the emulated KVM (${reason}).`;
-}
-
-/** The signals by which a process ends when it crashes: SIGILL, SIGTRAP, SIGABRT, SIGBUS and SIGSEGV. */
-const crashSignals = [4, 5, 6, 7, 11];
-
-/** Failed tests make the command exit with a small code. Under emulation, Node.js itself crashes now and then, in the test runner or in a service. */
-export function judgeExit(code: number, emulationFailure: string | undefined): OuterVerdict {
-  if (crashSignals.includes(code - 128)) {
-    return { kind: 'inconclusive', reason: `The command in the outer machine was killed by signal ${code - 128}.` };
-  }
-  if (code !== 0 && emulationFailure !== undefined) return { kind: 'inconclusive', reason: emulationFailure };
-  return { kind: 'ended', code };
 }

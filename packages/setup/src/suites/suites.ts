@@ -144,7 +144,7 @@ const rows: readonly Row[] = [
       ...server('app/config.ts', 'app/setting-fields.ts'),
       // What all suites use; this one is the shortest.
       'vitest.config.ts',
-      'test/support/{global-setup,skip-report}.ts',
+      'test/support/global-setup.ts',
     ],
   },
   {
@@ -447,6 +447,12 @@ const rows: readonly Row[] = [
     name: 'snapshots/rollback',
     shows: 'a rollback brings the state back, whatever the sandbox does',
     sources: [...snapshots, ...server('core/executions', 'core/previews')],
+  },
+  {
+    name: 'support/diagnosis',
+    files: 'test/support/diagnosis/*.test.ts',
+    shows: 'what a failed test, a failed hook and a suite that hangs print',
+    sources: ['test/support/diagnosis', 'test/support/{failure-report,hung-suites,skip-report,suite-times}.ts'],
   },
   {
     name: 'templates/build',

@@ -30,13 +30,16 @@ async function makeTemplate(size: SizeName, key: string, cacheDir: string, creat
   return { ...files, manifest: { ...manifest, ...times, kernelVersion: '6', basePath } };
 }
 
-async function openBases(key: string, cacheDir = join(folder, 'cache'), createdAtMs = 1): Promise<Bases> {
+async function openBases(
+  key: string,
+  cacheDir = join(folder, 'cache'),
+  createdAtMs = 1,
+  made: readonly SizeName[] = sizeNames,
+): Promise<Bases> {
   const ramPath = join(folder, 'ram-tool');
   await writeFile(ramPath, '#!/bin/sh\necho plan >&4\n', { mode: 0o755 });
-  const made = await Promise.all(
-    sizeNames.map(async (size) => [size, await makeTemplate(size, key, cacheDir, createdAtMs)] as const),
-  );
-  const templates = Object.fromEntries(made) as Record<SizeName, Template>;
+  const templates: Partial<Record<SizeName, Template>> = {};
+  for (const size of made) templates[size] = await makeTemplate(size, key, cacheDir, createdAtMs);
   return await Bases.open({ folder: join(folder, 'bases'), templates, ramPath, log });
 }
 
@@ -62,6 +65,12 @@ test('bases of old templates are removed, except for those of machines that run'
   await bases.removeUnused(new Set(['medium-old-1']));
   const left = ['large-new-1', 'medium-new-1', 'medium-old-1', 'small-new-1'];
   expect((await readdir(join(folder, 'bases'))).sort()).toEqual(left);
+});
+
+test('a size without a template is an error only for whoever asks for it', async () => {
+  const bases = await openBases('abc', join(folder, 'cache'), 1, ['small']);
+  expect(bases.ofSize('small').key).toBe('small-abc-1');
+  expect(() => bases.ofSize('large')).toThrow('There is no template for the size large.');
 });
 
 test('a template that is neither in the data folder nor in the cache is an error that says so', async () => {

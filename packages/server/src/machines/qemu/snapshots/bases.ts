@@ -12,7 +12,8 @@ import { baseLayers, filesOfTemplate, flush, linkPairs, type RestoreFiles, resto
 export interface BasesOptions {
   /** The folder `bases` of the data folder. */
   readonly folder: string;
-  readonly templates: Readonly<Record<SizeName, Template>>;
+  /** The short form of the KVM suites has only one. */
+  readonly templates: Readonly<Partial<Record<SizeName, Template>>>;
   /** host/ram. */
   readonly ramPath: string;
   readonly log: Log;
@@ -48,7 +49,10 @@ export class Bases {
     const { folder, templates } = options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const bySize = new Map<SizeName, Base>();
-    for (const size of sizeNames) bySize.set(size, await openBase(options, templates[size]));
+    for (const size of sizeNames) {
+      const template = templates[size];
+      if (template !== undefined) bySize.set(size, await openBase(options, template));
+    }
     return new Bases(options, bySize, new KeyedLock());
   }
 
