@@ -13,6 +13,18 @@ const onMachines = {
   expect: { poll: { timeout: 120_000, interval: 50 } },
 } as const;
 
+/** Unit tests that need root, or programs that only set-up installs. `npm run check` runs all others. */
+const needsHost = 'packages/*/{src,test}/**/*.root.test.ts';
+
+/** Vitest would leave one core unused, but these mostly wait. */
+const unitTests = {
+  environment: 'node',
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 30_000 } },
+} as const;
+
 const inParallel = { fileParallelism: true, maxWorkers: 2 } as const;
 
 /** Suites that look at the whole host, use up its memory or compare speeds. Nothing runs beside them. */
@@ -39,12 +51,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/{src,test}/**/*.test.ts'],
-          environment: 'node',
-          // By default Vitest leaves one core unused, but these mostly wait.
-          maxWorkers: 2,
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 30_000 } },
+          exclude: [needsHost],
+          ...unitTests,
+        },
+      },
+      {
+        test: {
+          name: 'unit-root',
+          include: [needsHost],
+          ...unitTests,
         },
       },
       {

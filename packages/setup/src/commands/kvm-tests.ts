@@ -7,7 +7,7 @@ import { inconclusiveExitCode, runInOuterMachine } from '../outer-machine/run.ts
 import { describeAcceleration, type PrepareOptions, prepareParts } from '../prepare.ts';
 import { chooseEngine } from '../steps/engine.ts';
 import { debianGoChoice } from '../steps/go.ts';
-import { localProgram, runInherited } from './checks.ts';
+import { localProgram, runInherited } from './run-programs.ts';
 
 const usage = `Usage: npm run test:kvm -- [options] [files]
 Tests Mayfly on KVM: directly on a host that has it, else in an emulated outer machine with virtualization extensions.
