@@ -56,7 +56,8 @@ export async function runQuickCheck(args: readonly string[]): Promise<number> {
     if (!go) announcer.line(`  Go checks: skipped, because there is no Go ${minimumGoVersion} or newer on the PATH`);
     failed.push(...(await runSideBySide([...staticChecks, ...(go ? goChecks(go) : [])], { announcer, env })));
   }
-  const unitTests = vitest('unit tests', ['--project', 'unit', ...args]);
+  // The default loader writes into node_modules, which may belong to root.
+  const unitTests = vitest('unit tests', ['--configLoader', 'runner', '--project', 'unit', ...args]);
   if ((await runAlone(unitTests, { announcer, env })) !== 0) failed.push(unitTests.title);
   if (failed.length > 0) announcer.line(`Failed: ${failed.join(', ')}.`);
   return failed.length === 0 ? 0 : 1;
