@@ -66,6 +66,9 @@ function refuseReadOnlyCheckout() {
     }
   } catch {
     const command = process.argv[2] ?? 'start';
+    if (command === 'check') {
+      fail(`The check needs write access to ${root} for its npm packages. Run it in a checkout of your own.`);
+    }
     const npmCommand = command === 'start' || command === 'test' ? command : `run ${command}`;
     fail(
       `Mayfly needs root, and write access to ${root} for its npm packages. Run it with sudo: sudo npm ${npmCommand}`,

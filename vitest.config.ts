@@ -17,6 +17,19 @@ const onMachines = {
   expect: { poll: { timeout: 120_000, interval: 50 } },
 } as const;
 
+/** Unit tests that need root, or programs that only set-up installs. `npm run check` runs all others. */
+const needsHost = 'packages/*/{src,test}/**/*.root.test.ts';
+
+/** Vitest would leave one core unused, but these mostly wait. */
+const unitTests = {
+  environment: 'node',
+  setupFiles: 'test/support/diagnosis/setup.ts',
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 30_000 } },
+} as const;
+
 const inParallel = { fileParallelism: true, maxWorkers: 2 } as const;
 
 /** Suites that need the host for themselves, for the reasons in the table. Nothing runs beside them. */
@@ -33,13 +46,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/{src,test}/**/*.test.ts'],
-          environment: 'node',
-          setupFiles: 'test/support/diagnosis/setup.ts',
-          // By default Vitest leaves one core unused, but these mostly wait.
-          maxWorkers: 2,
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 30_000 } },
+          exclude: [needsHost],
+          ...unitTests,
+        },
+      },
+      {
+        test: {
+          name: 'unit-root',
+          include: [needsHost],
+          ...unitTests,
         },
       },
       {

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { ProgramFailed } from '@mayfly/server/machines';
 import { supervise } from '@mayfly/server/supervisor';
 import { createAnnouncer, SetupError } from './announce.ts';
-import { printCodeMetrics, runBench, runTests } from './commands/checks.ts';
+import { printCodeMetrics, runBench, runQuickCheck, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
 import { installService, uninstallService } from './commands/install-service.ts';
 import { testOnKvm } from './commands/kvm-tests.ts';
@@ -43,6 +43,7 @@ const commandsWithOwnSetup: Readonly<
 
 /** Commands that need no set-up. */
 const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+  check: runQuickCheck,
   conformance: runConformance,
   metrics: printCodeMetrics,
   uninstall,

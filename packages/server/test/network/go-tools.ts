@@ -16,9 +16,10 @@ export const goCommand = process.env.MAYFLY_TEST_GO ?? 'go';
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const cacheFolder = join(root, 'node_modules/.cache/mayfly-net');
 
-/** Whether the Go programs of the host can be built here. */
+/** Whether the Go programs of the host can be built here: a Go that is too old refuses to load their modules. */
 export function hasGo(): boolean {
-  return spawnSync(goCommand, ['version'], { stdio: 'ignore' }).status === 0;
+  const env = { ...process.env, GOTOOLCHAIN: 'local' };
+  return spawnSync(goCommand, ['list', '-m'], { cwd: join(root, 'host/jail'), env, stdio: 'ignore' }).status === 0;
 }
 
 /** Builds the programs of host/net. The result is cached until their sources change. */

@@ -1,79 +1,87 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { constants } from 'node:os';
 import { join } from 'node:path';
-import { type Announcer, formatElapsed } from '../announce.ts';
+import { createAnnouncer } from '../announce.ts';
 import { projectRoot } from '../environment.ts';
 import type { Prepared, PreparedParts } from '../prepare.ts';
-import { ensureGoToolchain, type GoProgram, goPrograms } from '../steps/go.ts';
-
-/** One program of `npm test`. It passes if the exit code is 0. */
-export interface Check {
-  readonly title: string;
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly cwd?: string;
-  /** Variables beside those of all checks. */
-  readonly env?: Readonly<Record<string, string>>;
-}
+import {
+  ensureGoToolchain,
+  findHostToolchain,
+  type GoProgram,
+  type GoToolchain,
+  goPrograms,
+  minimumGoVersion,
+} from '../steps/go.ts';
+import { type Check, type CheckOptions, localProgram, runAlone, runInherited, runSideBySide } from './run-programs.ts';
 
 /** What checks need to run. */
-export interface CheckTools {
-  readonly announcer: Announcer;
+export interface CheckTools extends CheckOptions {
   /** The Go compiler. */
   readonly go: string;
-  readonly env: NodeJS.ProcessEnv;
 }
 
-/** Runs every check in order and stops at the first that fails. With arguments, runs only vitest with these arguments. */
+/** The checks that run no code of the project. Longest first, so that none is left to run alone at the end. */
+export const staticChecks: readonly Check[] = [
+  { title: 'lint with types', program: localProgram('oxlint'), args: ['--type-aware'] },
+  { title: 'types', program: localProgram('tsc'), args: ['-p', '.'] },
+  { title: 'import directions', program: localProgram('depcruise'), args: ['packages'] },
+  { title: 'unused code', program: localProgram('knip'), args: [] },
+  { title: 'lint and format', program: localProgram('biome'), args: ['check', '.'] },
+];
+
+/** A part of what `npm test` sends. */
+const quickFuzzMessages = '10000';
+
+/** Runs all static checks and then, if they pass, all tests. With arguments, runs only vitest with these arguments. Returns the exit code. */
 export async function runTests(prepared: Prepared, args: readonly string[]): Promise<number> {
   const tools = await prepareChecks(prepared);
-  const tests = vitest('tests', args);
-  return await runChecks(args.length === 0 ? [...staticChecks, ...goChecks(tools.go), tests] : [tests], tools);
+  const checks = args.length === 0 ? [...staticChecks, ...goChecks(tools.go)] : [];
+  return await runChecks({ checks, tests: [vitest('tests', args)] }, tools);
+}
+
+/**
+ * Runs what needs neither root nor set-up: the static checks, those of the Go programs if the host has a Go compiler, and the unit tests.
+ * With arguments, runs only the unit tests, with these arguments of vitest. Returns the exit code.
+ */
+export async function runQuickCheck(args: readonly string[]): Promise<number> {
+  const announcer = createAnnouncer(process.stderr);
+  const go = await findHostToolchain();
+  const env = { MAYFLY_FUZZ_HOST_MESSAGES: quickFuzzMessages, ...checkEnvironment(go) };
+  const failed: string[] = [];
+  if (args.length === 0) {
+    if (!go) announcer.line(`  Go checks: skipped, because there is no Go ${minimumGoVersion} or newer on the PATH`);
+    failed.push(...(await runSideBySide([...staticChecks, ...(go ? goChecks(go.command) : [])], { announcer, env })));
+  }
+  // The default loader writes into node_modules, which may belong to root.
+  const unitTests = vitest('unit tests', ['--configLoader', 'runner', '--project', 'unit', ...args]);
+  if ((await runAlone(unitTests, { announcer, env })) !== 0) failed.push(unitTests.title);
+  if (failed.length > 0) announcer.line(`Failed: ${failed.join(', ')}.`);
+  return failed.length === 0 ? 0 : 1;
 }
 
 /** Makes the Go compiler ready, and the environment in which checks run. */
 export async function prepareChecks({ context, plan }: PreparedParts): Promise<CheckTools> {
   const go = await ensureGoToolchain(context, plan.go);
-  const env: NodeJS.ProcessEnv = {
-    ...process.env,
-    ...go.env,
-    // As the programs are built: with cgo, which Go uses where it finds a C compiler, some system calls behave differently.
-    CGO_ENABLED: '0',
-    PATH: `${join(projectRoot, 'node_modules/.bin')}:${process.env.PATH}`,
-    // Some suites compile helpers. The compiler is not put on the PATH, where set-up would take it for the host's own Go.
-    MAYFLY_TEST_GO: go.command,
-  };
-  return { announcer: context.announcer, go: go.command, env };
+  return { announcer: context.announcer, go: go.command, env: checkEnvironment(go) };
 }
 
-/** Runs checks in order and returns the exit code of the first that fails, or 0. */
-export async function runChecks(checks: readonly Check[], tools: CheckTools): Promise<number> {
-  for (const check of checks) {
-    const code = await runCheck(check, tools);
+/** What a command runs: first checks, side by side, then tests, in order. */
+export interface CheckPlan {
+  readonly checks: readonly Check[];
+  readonly tests: readonly Check[];
+}
+
+/** Runs all checks and then, if they pass, the tests up to the first that fails. Returns the exit code. */
+export async function runChecks({ checks, tests }: CheckPlan, options: CheckOptions): Promise<number> {
+  const failed = await runSideBySide(checks, options);
+  if (failed.length > 0) {
+    options.announcer.line(`Failed: ${failed.join(', ')}. The tests were not run.`);
+    return 1;
+  }
+  for (const test of tests) {
+    const code = await runAlone(test, options);
     if (code !== 0) return code;
   }
   return 0;
 }
-
-/** Runs one check, says how long it took, and returns its exit code. */
-export async function runCheck({ title, program, args, cwd, env }: Check, tools: CheckTools): Promise<number> {
-  const startedMs = performance.now();
-  tools.announcer.line(`▸ ${title}`);
-  const code = await runInherited(program, args, { env: { ...tools.env, ...env }, ...(cwd && { cwd }) });
-  const elapsed = formatElapsed(performance.now() - startedMs);
-  tools.announcer.line(code === 0 ? `✓ ${title} … ${elapsed}` : `✗ ${title} … ${elapsed}, exit code ${code}`);
-  return code;
-}
-
-/** The checks that run no code of the project. */
-export const staticChecks: readonly Check[] = [
-  { title: 'types', program: localProgram('tsc'), args: ['-p', '.'] },
-  { title: 'lint and format', program: localProgram('biome'), args: ['check', '.'] },
-  { title: 'lint with types', program: localProgram('oxlint'), args: ['--type-aware'] },
-  { title: 'import directions', program: localProgram('depcruise'), args: ['packages'] },
-  { title: 'unused code', program: localProgram('knip'), args: [] },
-];
 
 /** The checks and tests of Go modules, by default of all. `go` is the compiler. */
 export function goChecks(go: string, programs: readonly GoProgram[] = goPrograms): readonly Check[] {
@@ -88,6 +96,18 @@ export function vitest(title: string, args: readonly string[]): Check {
   return { title, program: localProgram('vitest'), args: ['run', ...args] };
 }
 
+function checkEnvironment(go: GoToolchain | undefined): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    ...go?.env,
+    // As the programs are built: with cgo, which Go uses where it finds a C compiler, some system calls behave differently.
+    CGO_ENABLED: '0',
+    PATH: `${join(projectRoot, 'node_modules/.bin')}:${process.env.PATH}`,
+    // Some suites compile helpers. The compiler is not put on the PATH, where set-up would take it for the host's own Go.
+    ...(go && { MAYFLY_TEST_GO: go.command }),
+  };
+}
+
 /** Runs the benchmarks and returns their exit code. */
 export async function runBench(args: readonly string[]): Promise<number> {
   return await runInherited(process.execPath, ['bench/run.ts', ...args]);
@@ -96,29 +116,4 @@ export async function runBench(args: readonly string[]): Promise<number> {
 /** Prints figures of the code's layout, by default of this checkout. */
 export async function printCodeMetrics(args: readonly string[]): Promise<number> {
   return await runInherited(process.execPath, ['scripts/code-metrics.ts', ...args]);
-}
-
-/** Runs a program on this terminal and returns its exit code; 128 + signal when a signal killed it. */
-export async function runInherited(
-  program: string,
-  args: readonly string[],
-  { cwd = projectRoot, env = process.env }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
-): Promise<number> {
-  const child = spawn(program, args, { cwd, env, stdio: 'inherit' });
-  const forward = (signal: NodeJS.Signals) => {
-    // A terminal sends Ctrl-C to the program itself.
-    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
-  };
-  process.on('SIGINT', forward).on('SIGTERM', forward).on('SIGHUP', forward);
-  try {
-    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-    return code ?? 128 + (signal ? constants.signals[signal] : 0);
-  } finally {
-    process.off('SIGINT', forward).off('SIGTERM', forward).off('SIGHUP', forward);
-  }
-}
-
-/** Path of a program that npm installed into the checkout. */
-export function localProgram(name: string): string {
-  return join(projectRoot, 'node_modules/.bin', name);
 }

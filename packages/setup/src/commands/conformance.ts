@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { localProgram, runInherited } from './checks.ts';
+import { localProgram, runInherited } from './run-programs.ts';
 
 const options = {
   url: { type: 'string' },

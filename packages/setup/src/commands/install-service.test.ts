@@ -41,6 +41,7 @@ beforeEach(() => {
   host = {
     unitDir: join(folder, 'units'),
     environmentFile: join(folder, 'etc/mayfly.env'),
+    isRoot: true,
     isRunning: true,
     systemctl: async (...args) => void calls.push(args.join(' ')),
     isActive: async (name) => active.has(name),
@@ -134,7 +135,7 @@ describe('installing', () => {
   });
 });
 
-describe.runIf(process.getuid?.() === 0)('uninstalling', () => {
+describe('uninstalling', () => {
   test('stops and removes what was installed, and keeps settings', async () => {
     await install({ MAYFLY_PORT: '443' });
     calls = [];
@@ -151,5 +152,13 @@ describe.runIf(process.getuid?.() === 0)('uninstalling', () => {
     expect(await uninstallService(host, print)).toBe(0);
     expect(calls).toEqual([]);
     expect(printed).toContain('not installed as a service');
+  });
+
+  test('is refused without root, and changes nothing', async () => {
+    await install();
+    calls = [];
+    await expect(uninstallService({ ...host, isRoot: false }, print)).rejects.toThrow('needs root');
+    expect(calls).toEqual([]);
+    expect(existsSync(join(folder, 'units/mayfly.service'))).toBe(true);
   });
 });

@@ -70,7 +70,7 @@ export async function installService(
 
 /** `mayfly uninstall-service`: stops Mayfly and takes it away from systemd. Sandboxes, data and settings stay. Returns the exit code. */
 export async function uninstallService(host: SystemdHost = systemdHost, print: Print = printOut): Promise<number> {
-  if (process.getuid?.() !== 0) throw new SetupError('This needs root. Run it with sudo.');
+  if (!host.isRoot) throw new SetupError('This needs root. Run it with sudo.');
   const units = installedUnits(host);
   if (units.length === 0) {
     print('Mayfly is not installed as a service. Nothing was changed.\n');

@@ -7,7 +7,7 @@ import { inconclusiveExitCode, runInOuterMachine } from '../outer-machine/run.ts
 import { describeAcceleration, type PrepareOptions, prepareParts } from '../prepare.ts';
 import { chooseEngine } from '../steps/engine.ts';
 import { debianGoChoice } from '../steps/go.ts';
-import { localProgram, runInherited } from './checks.ts';
+import { localProgram, runInherited } from './run-programs.ts';
 
 /** The time limit of an outer machine. That of the short form is also the most that CI spends on an inconclusive run. */
 const defaultMinutes = { short: 10, full: 90 } as const;

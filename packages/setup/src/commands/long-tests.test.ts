@@ -76,7 +76,7 @@ describe('a run', () => {
   const run = (parts: readonly Part[], signal = new AbortController().signal) => {
     printed = '';
     const announcer = createAnnouncer({ write: collect });
-    return runParts(parts, { announcer, go: '/go', env: process.env }, signal);
+    return runParts(parts, { announcer, env: process.env }, signal);
   };
 
   it('goes on after a failure, and an inconclusive part is none', async () => {

@@ -7,7 +7,8 @@ import { inconclusiveExitCode } from '../outer-machine/run.ts';
 import { prepare } from '../prepare.ts';
 import { testFilesOf } from '../suites/select.ts';
 import { suites } from '../suites/suites.ts';
-import { type Check, type CheckTools, goChecks, prepareChecks, runCheck, staticChecks, vitest } from './checks.ts';
+import { goChecks, prepareChecks, staticChecks, vitest } from './checks.ts';
+import { type Check, type CheckOptions, runAlone } from './run-programs.ts';
 
 const usage = `Usage: npm run test:long -- [SUITE]
 Runs everything at full length: all of npm test, conformance and fuzz again on PostgreSQL, and the suites on KVM. This may take two hours.
@@ -115,7 +116,7 @@ function atFullLength(part: Part): Part {
 /** Runs parts one after the other. Those that were not started when the signal was aborted are not run. */
 export async function runParts(
   parts: readonly Part[],
-  tools: CheckTools,
+  options: CheckOptions,
   signal: AbortSignal,
 ): Promise<readonly PartResult[]> {
   const startedMs = performance.now();
@@ -128,7 +129,7 @@ export async function runParts(
     }
     const partStartedMs = performance.now();
     const progress = `${index + 1} of ${parts.length}, ${formatElapsed(partStartedMs - startedMs)} so far`;
-    const code = await runCheck({ ...part, title: `${title} (${progress})` }, tools);
+    const code = await runAlone({ ...part, title: `${title} (${progress})` }, options);
     results.push({ title, outcome: outcomeOf(part, code), elapsedMs: performance.now() - partStartedMs });
   }
   return results;

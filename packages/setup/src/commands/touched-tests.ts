@@ -8,7 +8,7 @@ import { type GoProgram, goPrograms } from '../steps/go.ts';
 import { type Changes, listRepository, readChanges } from '../suites/changes.ts';
 import { readReferences } from '../suites/references.ts';
 import { matches, type Selection, selectTests, testFilesOf } from '../suites/select.ts';
-import { type Check, goChecks, prepareChecks, runChecks, staticChecks, vitest } from './checks.ts';
+import { type CheckPlan, goChecks, prepareChecks, runChecks, staticChecks, vitest } from './checks.ts';
 
 const usage = `Usage: npm run test:touched -- [--list] [COMMIT]
 Runs the static checks, and the Go tests, unit tests and suites that the files changed since COMMIT can break. Changes that are not committed count.
@@ -17,7 +17,7 @@ Runs the static checks, and the Go tests, unit tests and suites that the files c
 `;
 const shownFiles = 3;
 
-/** Runs what the changed files can break and returns the exit code of the first check that fails. */
+/** Runs what the changed files can break and returns the exit code. */
 export async function testTouched(args: readonly string[], signal: AbortSignal): Promise<number> {
   const options = parse(args);
   if (options === undefined) return 2;
@@ -51,22 +51,18 @@ function parse(args: readonly string[]) {
 }
 
 /** The checks for a selection, in the order of `npm test`. Suites on KVM are left out. `go` is the compiler. */
-export function planTouched(
-  changes: Changes,
-  selection: Selection,
-  files: readonly string[],
-  go: string,
-): readonly Check[] {
+export function planTouched(changes: Changes, selection: Selection, files: readonly string[], go: string): CheckPlan {
   const { unitTests, suites } = selection;
   const suiteFiles = suites
     .filter(({ suite }) => suite.runs !== 'on KVM')
     .flatMap(({ suite }) => testFilesOf(suite, files));
-  return [
-    ...staticChecks,
-    ...goChecks(go, changedModules(changes)),
-    ...(unitTests.length > 0 ? [vitest('unit tests', ['--project', 'unit*', ...unitTests])] : []),
-    ...(suiteFiles.length > 0 ? [vitest('suites', ['--project', '!unit*', ...suiteFiles])] : []),
-  ];
+  return {
+    checks: [...staticChecks, ...goChecks(go, changedModules(changes))],
+    tests: [
+      ...(unitTests.length > 0 ? [vitest('unit tests', ['--project', 'unit*', ...unitTests])] : []),
+      ...(suiteFiles.length > 0 ? [vitest('suites', ['--project', '!unit*', ...suiteFiles])] : []),
+    ],
+  };
 }
 
 /** What was selected, and because of which files. */

@@ -41,6 +41,7 @@ beforeEach(async () => {
     systemd: {
       unitDir: join(root, 'units'),
       environmentFile: join(root, 'etc/mayfly.env'),
+      isRoot: true,
       isRunning: true,
       systemctl: (...args) => {
         systemctlCalls.push(args.join(' '));

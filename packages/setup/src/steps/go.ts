@@ -39,8 +39,16 @@ export const goPrograms: readonly GoProgram[] = [agentProgram, jailProgram, netP
 
 const programRecipe = '2';
 /** The first Go with HTTP/2 without TLS in its standard library. */
-const minimumGoVersion = '1.24';
+export const minimumGoVersion = '1.24';
 const debianGo = { recipe: '1', packages: 'golang-1.24-go,golang-1.24-src', root: 'usr/lib/go-1.24' };
+
+/** No downloads of modules or of another compiler. */
+const withoutDownloads = {
+  GOTOOLCHAIN: 'local',
+  GOPROXY: 'off',
+  GOFLAGS: '-mod=readonly -trimpath',
+  GOENV: 'off',
+};
 
 /** The Go compiler to use, chosen without downloading anything. */
 export interface GoChoice {
@@ -58,13 +66,21 @@ export interface GoToolchain {
 
 /** Chooses the host's Go if it is new enough, else Debian 13's. */
 export async function chooseGo(arch: string): Promise<GoChoice> {
+  return (await findHostGo()) ?? debianGoChoice(arch);
+}
+
+/** The host's own Go, with its usual caches; undefined when there is none or it is too old. */
+export async function findHostToolchain(): Promise<GoToolchain | undefined> {
+  const found = await findHostGo();
+  return found && { command: found.hostCommand, env: withoutDownloads };
+}
+
+async function findHostGo() {
   const command = await findCommand('go');
   const printed = command && (await tryProgram(command, ['version'], { ...process.env, GOTOOLCHAIN: 'local' }));
   const version = printed && findVersion(printed);
-  if (printed && version && isAtLeast(version, minimumGoVersion)) {
-    return { identity: printed.trim(), hostCommand: command };
-  }
-  return debianGoChoice(arch);
+  if (!printed || !version || !isAtLeast(version, minimumGoVersion)) return undefined;
+  return { identity: printed.trim(), hostCommand: command };
 }
 
 /** Debian 13's compiler, which a host without a Go of its own uses. */
@@ -74,12 +90,8 @@ export function debianGoChoice(arch: string): GoChoice {
 
 /** The chosen compiler, downloaded if it is not the host's. Debian's is static and runs from any folder. */
 export async function ensureGoToolchain(context: StepContext, choice: GoChoice): Promise<GoToolchain> {
-  // No downloads of modules or of another compiler.
   const shared = {
-    GOTOOLCHAIN: 'local',
-    GOPROXY: 'off',
-    GOFLAGS: '-mod=readonly -trimpath',
-    GOENV: 'off',
+    ...withoutDownloads,
     GOCACHE: join(context.cacheDir, 'go-build'),
     GOPATH: join(context.cacheDir, 'go-path'),
   };

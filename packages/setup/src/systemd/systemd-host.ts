@@ -14,6 +14,8 @@ export interface SystemdHost {
   readonly unitDir: string;
   /** The operator's settings. */
   readonly environmentFile: string;
+  /** Whether this process may change units. */
+  readonly isRoot: boolean;
   /** Whether systemd runs this host. */
   readonly isRunning: boolean;
   readonly systemctl: (...args: readonly string[]) => Promise<void>;
@@ -46,6 +48,7 @@ async function answers(path: string): Promise<boolean> {
 export const systemdHost: SystemdHost = {
   unitDir: '/etc/systemd/system',
   environmentFile: '/etc/mayfly/mayfly.env',
+  isRoot: process.getuid?.() === 0,
   isRunning: existsSync('/run/systemd/system'),
   systemctl: async (...args) => void (await runProgram('systemctl', args, { deadlineMs: systemctlMs })),
   isActive: async (unit) => {

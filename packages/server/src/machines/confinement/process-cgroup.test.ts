@@ -1,21 +1,5 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { access, constants, readFile } from 'node:fs/promises';
-import { afterEach, describe, expect, it } from 'vitest';
-import { confinedFolders, confinedPid, exitCodeOf } from '../../../test/confinement/confined.ts';
-import { hasGo, jailProgram } from '../../../test/network/go-tools.ts';
-import { detectCgroups } from '../qemu/jail/cgroup-layout.ts';
-import { Cgroups } from '../qemu/jail/cgroups.ts';
-import { ProcessKiller } from '../qemu/jail/process-killer.ts';
+import { expect, it } from 'vitest';
 import { freshProcessCgroup, serviceLimits } from './process-cgroup.ts';
-import { serviceConfinement } from './spec.ts';
-import { startConfined } from './start-confined.ts';
-
-const layout = await detectCgroups().catch(() => undefined);
-const isWritable = await access(layout?.hierarchies[0]?.root ?? '', constants.W_OK).then(
-  () => true,
-  () => false,
-);
 
 it('starts from an empty group', async () => {
   const calls: string[] = [];
@@ -25,37 +9,4 @@ it('starts from an empty group', async () => {
   };
   expect(await freshProcessCgroup(cgroups, 'one', serviceLimits())).toEqual(['/one/cgroup.procs']);
   expect(calls).toEqual(['remove one', 'create one']);
-});
-
-describe.runIf(layout && isWritable && process.getuid?.() === 0 && hasGo())('on this host', () => {
-  const instance = `test-processes-${process.pid}`;
-  let child: ChildProcess | undefined;
-  afterEach(async () => {
-    child?.kill('SIGKILL');
-    if (child) await exitCodeOf(child);
-  });
-
-  it('the confined process and its parent are in their group, and a new run ends what an old one left', async () => {
-    if (!layout) throw new Error('there are no cgroups');
-    await using folders = await confinedFolders();
-    const cgroups = new Cgroups(layout, instance, { killer: new ProcessKiller(jailProgram()) });
-    try {
-      const cgroupProcs = await freshProcessCgroup(cgroups, 'service', serviceLimits());
-      const plan = folders.plan(['-e', 'console.log("ready"); setInterval(() => {}, 1000)']);
-      child = startConfined(jailProgram(), serviceConfinement({ ...plan, cgroupProcs }), { stdout: 'pipe' });
-      if (child.stdout) await once(child.stdout, 'data');
-      for (const pid of [child.pid, confinedPid(child)]) {
-        const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8')).split('\n');
-        expect(lines.filter((line) => line.endsWith(`/mayfly/${instance}/service`))).toHaveLength(
-          layout.hierarchies.length,
-        );
-      }
-      await freshProcessCgroup(cgroups, 'service', serviceLimits());
-      await exitCodeOf(child);
-      expect(child.signalCode).toBe('SIGKILL');
-    } finally {
-      await cgroups.remove('service');
-      await cgroups.removeEmptyParents();
-    }
-  });
 });

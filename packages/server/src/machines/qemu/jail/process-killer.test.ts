@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasGo, jailProgram } from '../../../../test/network/go-tools.ts';
 import { AdoptedProcess } from '../machine-process.ts';
 import { type ProcessIdentity, readProcessIdentity } from './proc.ts';
 import { ProcessKiller } from './process-killer.ts';
 
 describe.runIf(hasGo())('killing a process of an earlier service', () => {
-  const killer = new ProcessKiller(jailProgram());
+  let killer: ProcessKiller;
+  beforeAll(() => {
+    killer = new ProcessKiller(jailProgram());
+  });
   let child: ChildProcess | undefined;
   afterEach(() => child?.kill('SIGKILL'));
 
