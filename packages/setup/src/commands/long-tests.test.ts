@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createAnnouncer } from '../announce.ts';
+import { staticChecks } from './checks.ts';
 import { findTests, formatResults, type Part, planAll, planSelected, runParts, testLong } from './long-tests.ts';
 
 const files = [
@@ -15,11 +16,7 @@ describe('a plan', () => {
   it('of everything has all checks of npm test, then PostgreSQL, then KVM, each at full length', () => {
     const parts = planAll('/go');
     expect(parts.map(({ title }) => title)).toEqual([
-      'types',
-      'lint and format',
-      'lint with types',
-      'import directions',
-      'unused code',
+      ...staticChecks.map(({ title }) => title),
       ...['guest agent', 'jail', 'name resolver', 'memory layers'].flatMap((name) => [
         `${name}: vet`,
         `${name}: tests`,
