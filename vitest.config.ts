@@ -5,7 +5,7 @@ import { SkipReport } from './test/support/skip-report.ts';
 import { SuiteTimes } from './test/support/suite-times.ts';
 
 /**
- * Suites on real machines share the host: first those that need it for themselves, one at a time, then the others, two at a time. Every timeout
+ * Suites on real machines share the host: first those that need it for themselves, one at a time, then the others, a few at a time. Every timeout
  * is a multiple of what is observed: no test may fail because the host is slow.
  */
 const onMachines = {
@@ -30,7 +30,8 @@ const unitTests = {
   expect: { poll: { timeout: 30_000 } },
 } as const;
 
-const inParallel = { fileParallelism: true, maxWorkers: 2 } as const;
+/** One more than the cores of a small host, because some of these mostly wait. */
+const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
 
 /** Suites that need the host for themselves, for the reasons in the table. Nothing runs beside them. */
 const aloneFiles = suites.filter(({ alone }) => alone !== undefined).map(({ files }) => files);

@@ -348,9 +348,10 @@ describe('a listing', () => {
   });
 
   it('has up to 50,000 entries; a larger directory is refused', async () => {
-    // In memory, because the guest makes files there four times as fast.
+    // In memory and without opening them, because an emulated guest makes files like that many times as fast.
     const path = '/dev/shm/many-names';
-    await run(`mkdir ${path} && cd ${path} && seq -w 1 50000 | xargs touch`);
+    const make = 'import os; [os.mknod(f"{at:05}") for at in range(1, 50001)]';
+    await run(`mkdir ${path} && cd ${path} && python3 -c '${make}'`);
     const entries = await list(path);
     expect([entries.length, entries[0]?.name, entries.at(-1)?.name]).toEqual([50_000, '00001', '50000']);
     await run(`touch ${path}/more`);
