@@ -32,7 +32,7 @@ describe('no turn of the event loop is long', { timeout: 120_000 }, () => {
     const settings = { MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '100000', MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '100000' };
     service = await stubService(undefined, settings);
     id = (await service.call('POST', '/v1/sandboxes')).body.id;
-    url = `${await service.app.listen({ port: 0 })}/v1/sandboxes/${id}`;
+    url = `${await service.app.listen({ port: 0, host: '127.0.0.1' })}/v1/sandboxes/${id}`;
     client = new Worker(clientCode, { eval: true });
     service.connector.command = async () => resultOf();
     await send('POST', '/exec', 100, '{"command":"true"}');
