@@ -41,7 +41,7 @@ function slowClock() {
 
 /** Runs an admin command with --json and returns the parsed output. */
 async function admin(...args: string[]) {
-  const { code, stdout, stderr } = await mayfly(['admin', ...args, '--json'], { MAYFLY_DATA_DIR: folder });
+  const { code, stdout, stderr } = await mayflyInProcess(['admin', ...args, '--json'], { MAYFLY_DATA_DIR: folder });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as Record<string, unknown> & { api_key: string; id: string };
 }

@@ -4,7 +4,7 @@ import { HostLab } from '../../test/host/host-lab.ts';
 import { hostileMessages, knownIds } from '../../test/host/hostile-messages.ts';
 import type { EgressPolicy, LaunchRequest } from '../core/ports/machine-driver.ts';
 
-const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? 100_000);
+const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? 30_000);
 const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? 1) || Date.now() % 2 ** 31;
 
 /** Without the limits that would make this test wait. */

@@ -31,7 +31,7 @@ describe('no turn of the event loop is long', { timeout: 120_000 }, () => {
   beforeEach(async () => {
     const settings = { MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '100000', MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '100000' };
     service = await stubService(undefined, settings);
-    url = await service.app.listen({ port: 0 });
+    url = await service.app.listen({ port: 0, host: '127.0.0.1' });
     id = (await service.call('POST', '/v1/sandboxes')).body.id;
     client = new Worker(clientCode, { eval: true });
     service.connector.command = async () => resultOf();

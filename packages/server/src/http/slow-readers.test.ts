@@ -71,7 +71,7 @@ describe('a service whose clients do not read', { timeout: 120_000 }, () => {
     commands = 0;
     service.connector.command = printNuls;
     service.connector.resumed = async () => resultOf(output);
-    const port = Number(new URL(await service.app.listen({ port: 0 })).port);
+    const port = Number(new URL(await service.app.listen({ port: 0, host: '127.0.0.1' })).port);
     const { id } = (await service.call('POST', '/v1/sandboxes')).body;
     return { port, id };
   }

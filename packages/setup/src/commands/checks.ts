@@ -27,8 +27,8 @@ export const staticChecks: readonly Check[] = [
   { title: 'lint and format', program: localProgram('biome'), args: ['check', '.'] },
 ];
 
-/** A part of what `npm test` sends. */
-const quickFuzzMessages = '10000';
+/** Fewer fuzzed inputs than in `npm test`, where they take more than a minute. */
+const shortFuzzing = { MAYFLY_FUZZ_HOST_MESSAGES: '10000', MAYFLY_FUZZ_RUNS: '100' };
 
 /** Runs all static checks and then, if they pass, all tests. With arguments, runs only vitest with these arguments. Returns the exit code. */
 export async function runTests(prepared: Prepared, args: readonly string[]): Promise<number> {
@@ -44,7 +44,7 @@ export async function runTests(prepared: Prepared, args: readonly string[]): Pro
 export async function runQuickCheck(args: readonly string[]): Promise<number> {
   const announcer = createAnnouncer(process.stderr);
   const go = await findHostToolchain();
-  const env = { MAYFLY_FUZZ_HOST_MESSAGES: quickFuzzMessages, ...checkEnvironment(go) };
+  const env = { ...shortFuzzing, ...checkEnvironment(go) };
   const failed: string[] = [];
   if (args.length === 0) {
     if (!go) announcer.line(`  Go checks: skipped, because there is no Go ${minimumGoVersion} or newer on the PATH`);
