@@ -372,6 +372,7 @@ const rows: readonly Row[] = [
     name: 'service/memory-limit',
     shows: 'the memory limit of all machines: who is evicted, who keeps working',
     sources: server('app/machine-limits.ts', 'app/oom-protection.ts', 'core/eviction', 'machines/qemu/jail'),
+    long: 'more memory',
   },
   {
     name: 'service/noisy-neighbour',
