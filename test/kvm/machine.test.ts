@@ -119,14 +119,19 @@ describe('the clock of a restored machine', () => {
     expect(source).toBe(process.arch === 'arm64' ? 'arch_sys_counter' : 'kvm-clock');
   });
 
-  it.runIf(process.arch === 'x64')('leaves the TSC stable in the guest if it is stable on the host', async () => {
-    // The kernel takes a TSC that it has marked unstable off this list.
-    const ofHost = (await readFile(`${clockSources}/available_clocksource`, 'utf8')).trim().split(' ');
-    const ofGuest = (await run(`cat ${clockSources}/available_clocksource`)).split(' ');
-    console.log(`clock sources of the host: ${ofHost.join(', ')}; of the guest: ${ofGuest.join(', ')}`);
-    expect(ofGuest).toContain('kvm-clock');
-    if (ofHost.includes('tsc')) expect(ofGuest).toContain('tsc');
-  });
+  it.runIf(process.arch === 'x64')(
+    'leaves the TSC stable in the guest if it is stable on the host',
+    async ({ skip }) => {
+      // The kernel takes a TSC that it has marked unstable off this list.
+      const ofHost = (await readFile(`${clockSources}/available_clocksource`, 'utf8')).trim().split(' ');
+      const ofGuest = (await run(`cat ${clockSources}/available_clocksource`)).split(' ');
+      console.log(`clock sources of the host: ${ofHost.join(', ')}; of the guest: ${ofGuest.join(', ')}`);
+      expect(ofGuest).toContain('kvm-clock');
+      const isEmulated = /^model name\s*:.*\bTCG\b/m.test(await readFile('/proc/cpuinfo', 'utf8'));
+      skip(isEmulated, 'an emulated CPU stands still while its host is busy, so a guest may find its TSC unstable');
+      if (ofHost.includes('tsc')) expect(ofGuest).toContain('tsc');
+    },
+  );
 
   it('goes on from the moment the template was saved', async () => {
     const { savedAtUptimeMs } = preparedHost().templates.small.manifest;
