@@ -119,14 +119,25 @@ describe('the clock of a restored machine', () => {
     expect(source).toBe(process.arch === 'arm64' ? 'arch_sys_counter' : 'kvm-clock');
   });
 
-  it.runIf(process.arch === 'x64')('leaves the TSC stable in the guest if it is stable on the host', async () => {
-    // The kernel takes a TSC that it has marked unstable off this list.
-    const ofHost = (await readFile(`${clockSources}/available_clocksource`, 'utf8')).trim().split(' ');
-    const ofGuest = (await run(`cat ${clockSources}/available_clocksource`)).split(' ');
-    console.log(`clock sources of the host: ${ofHost.join(', ')}; of the guest: ${ofGuest.join(', ')}`);
-    expect(ofGuest).toContain('kvm-clock');
-    if (ofHost.includes('tsc')) expect(ofGuest).toContain('tsc');
-  });
+  it.runIf(process.arch === 'x64')(
+    'leaves the TSC stable in the guest if it is stable on the host',
+    async ({ skip }) => {
+      // The kernel takes a TSC that it has marked unstable off this list.
+      const ofHost = (await readFile(`${clockSources}/available_clocksource`, 'utf8')).trim().split(' ');
+      const ofGuest = (await run(`cat ${clockSources}/available_clocksource`)).split(' ');
+      console.log(`clock sources of the host: ${ofHost.join(', ')}; of the guest: ${ofGuest.join(', ')}`);
+      expect(ofGuest).toContain('kvm-clock');
+      if (!ofHost.includes('tsc') || ofGuest.includes('tsc')) return;
+      const messages = await run('dmesg | grep -iE "tsc|clocksource|watchdog"');
+      console.log(messages);
+      const isEmulated = /^model name\s*:.*\bTCG\b/m.test(await readFile('/proc/cpuinfo', 'utf8'));
+      skip(
+        isEmulated,
+        'an emulated CPU stands still while its host is busy, so that a guest may find its TSC unstable',
+      );
+      expect.fail(`The guest found its TSC unstable.\n${messages}`);
+    },
+  );
 
   it('goes on from the moment the template was saved', async () => {
     const { savedAtUptimeMs } = preparedHost().templates.small.manifest;
