@@ -127,15 +127,9 @@ describe('the clock of a restored machine', () => {
       const ofGuest = (await run(`cat ${clockSources}/available_clocksource`)).split(' ');
       console.log(`clock sources of the host: ${ofHost.join(', ')}; of the guest: ${ofGuest.join(', ')}`);
       expect(ofGuest).toContain('kvm-clock');
-      if (!ofHost.includes('tsc') || ofGuest.includes('tsc')) return;
-      const messages = await run('dmesg | grep -iE "tsc|clocksource|watchdog"');
-      console.log(messages);
       const isEmulated = /^model name\s*:.*\bTCG\b/m.test(await readFile('/proc/cpuinfo', 'utf8'));
-      skip(
-        isEmulated,
-        'an emulated CPU stands still while its host is busy, so that a guest may find its TSC unstable',
-      );
-      expect.fail(`The guest found its TSC unstable.\n${messages}`);
+      skip(isEmulated, 'an emulated CPU stands still while its host is busy, so a guest may find its TSC unstable');
+      if (ofHost.includes('tsc')) expect(ofGuest).toContain('tsc');
     },
   );
 
