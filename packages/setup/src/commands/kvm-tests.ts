@@ -95,7 +95,7 @@ async function testAnywhere(setup: PrepareOptions, options: KvmTestOptions): Pro
     setup.announcer.line(`  ${serviceSuite} is left out: it makes no progress on one CPU. Name it to run it.`);
   }
   return await runInOuterMachine(engine, parts, {
-    // Not this command with --here: every start of Node.js takes half a minute there.
+    // Not this command with --here: every start of Node.js takes about 20 s there.
     words: [vitestScript, ...suiteArguments(files, leaveOut)],
     env: suiteEnvironment(short),
     limitMs,
