@@ -100,6 +100,29 @@ test('a command that ran during a restart ends completed, with its whole output'
   await expect.poll(() => connector.forgotten).toContain(list.data[0]?.id);
 });
 
+test('a command whose result is being collected when the service stops again ends completed after the next start', async () => {
+  const id = await create();
+  connector.command = () => new Promise(() => {});
+  void call('POST', `/sandboxes/${id}/exec`, { command: 'long' }).catch(() => undefined);
+  const running = async () => (await service.core.store.executions.running()).length;
+  await expect.poll(running).toBe(1);
+  service.core.machines.detachAll();
+  await service.stop();
+  const collecting = Promise.withResolvers<void>();
+  connector.resumed = () => {
+    collecting.resolve();
+    return new Promise(() => {});
+  };
+  service = await start();
+  await collecting.promise;
+  await service.stop();
+  connector.resumed = async () => resultOf({ stdout: Buffer.from('all of it\n') });
+  service = await start();
+  await expect.poll(running).toBe(0);
+  const { data } = (await call('GET', `/sandboxes/${id}/executions`)).body as { data: { status: string }[] };
+  expect(data.map(({ status }) => status)).toEqual(['completed']);
+});
+
 test('a command that its machine no longer knows ends failed', async () => {
   const id = await create();
   connector.command = () => new Promise(() => {});

@@ -74,6 +74,16 @@ test('a machine that dies in the pool is replaced and never claimed', async () =
   await pool[Symbol.asyncDispose]();
 });
 
+test('asks for room beside the other machines of the pool, not beside the one that is made', async () => {
+  const asked: number[] = [];
+  const { pool } = stubPool({ small: 2, large: 1 }, { requireRoom: (pooledMachines) => asked.push(pooledMachines) });
+  pool.start();
+  await full(pool, 'small', 2);
+  await full(pool, 'large', 1);
+  expect(asked.toSorted()).toEqual([0, 1, 2]);
+  await pool[Symbol.asyncDispose]();
+});
+
 test('waits until the host has room', async () => {
   let room = false;
   const { pool, made } = stubPool({ small: 1 }, { requireRoom: roomIf(() => room) });

@@ -38,7 +38,8 @@ export function describeCreates(opened: OpenedStore): void {
     await Promise.all(ids.map((id) => insert(opened(), id)));
     const seen: string[] = [];
     let beforeMs: number | undefined;
-    for (;;) {
+    // A page that repeats would go on forever.
+    while (seen.length <= ids.length) {
       const page = await opened().sandboxes.list(account.id, { limit: 7, beforeMs, includeDeleted: false });
       if (page.length === 0) break;
       seen.push(...page.map(({ id }) => id));
