@@ -11,13 +11,13 @@ import { mountSmallFileSystem, type SmallFileSystem } from '../support/small-fil
 import { startTestService, type TestService } from '../support/test-service.ts';
 
 const mib = 1024 ** 2;
-const reserveMib = 400;
+const reserveMib = 250;
 
 let fileSystem: SmallFileSystem;
 let service: TestService;
 let innocent: SandboxBody;
 beforeAll(async () => {
-  fileSystem = await mountSmallFileSystem(1_600);
+  fileSystem = await mountSmallFileSystem(1_000);
   service = await startTestService({
     ...unlimitedRates,
     MAYFLY_DATA_DIR: fileSystem.path,

@@ -10,7 +10,7 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 const mib = 1024 ** 2;
 const limitMib = 1_600;
 /** What a guest writes and frees again. */
-const filledBytes = length(150, 400) * 1_000_000;
+const filledBytes = length(120, 390) * 1_000_000;
 
 let service: TestService;
 let greedy: Target;
@@ -52,7 +52,7 @@ it('memory that a guest has freed goes back to the host', async () => {
   await expect.poll(usedMib).toBeLessThan(filledMib - (0.75 * filledBytes) / mib);
   console.log(`memory of a machine: ${beforeMib} MiB, filled ${filledMib} MiB, freed ${await usedMib()} MiB`);
   // The guest can use it again, and finds in it what it wrote.
-  const pattern = `yes again | head -c ${filledBytes}`;
+  const pattern = `yes again | head -c ${filledBytes / 3}`;
   const again = `${pattern} > /dev/shm/again && ${pattern} | cmp - /dev/shm/again && echo same; rm /dev/shm/again`;
   expect(await output(service, innocent.id, again)).toBe('same');
 });
