@@ -79,8 +79,12 @@ describe('a browser that trusts the service’s authority', () => {
     const page = await open(ports.vite);
     await expect.poll(textOf(page, '#greeting')).toBe('before the edit');
     await page.evaluate("window.marker = 'the same page'");
-    await putFile(service, id, `${viteFolder}/greeting.js`, "export const greeting = 'after the edit';\n");
-    await expect.poll(textOf(page, '#greeting')).toBe('after the edit');
+    const edit = async () => {
+      await putFile(service, id, `${viteFolder}/greeting.js`, "export const greeting = 'after the edit';\n");
+      return await textOf(page, '#greeting')();
+    };
+    // Vite tells only pages that are connected, and this one may still be connecting, so the file is saved until the edit shows.
+    await expect.poll(edit, { interval: 1_000 }).toBe('after the edit');
     const colour = () => page.evaluate("getComputedStyle(document.getElementById('greeting')).color");
     expect(await colour()).toBe('rgb(1, 2, 3)');
     await putFile(service, id, `${viteFolder}/style.css`, 'p { color: rgb(4, 5, 6); }\n');
