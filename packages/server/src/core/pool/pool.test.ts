@@ -80,7 +80,7 @@ test('asks for room beside the other machines of the pool, not beside the one th
   pool.start();
   await full(pool, 'small', 2);
   await full(pool, 'large', 1);
-  expect(asked.toSorted()).toEqual([0, 1, 2]);
+  expect(asked.toSorted((a, b) => a - b)).toEqual([0, 1, 2]);
   await pool[Symbol.asyncDispose]();
 });
 
