@@ -88,8 +88,8 @@ async function createMs(): Promise<number> {
 type Attack = () => Promise<() => Promise<Record<string, string | number>>>;
 
 /**
- * Runs commands and a create of the innocent account during an attack, and checks the time for which the event loop was held; if it was long, once
- * more. Returns the peak of the service's memory.
+ * Runs commands and a create of the innocent account during an attack, and checks the time for which the event loop was held; if it was long, a few
+ * more times. Returns the peak of the service's memory.
  */
 async function attack(name: string, start: Attack): Promise<{ readonly peakMib: number }> {
   let peakMib = 0;

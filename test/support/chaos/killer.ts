@@ -28,7 +28,7 @@ export class Killer {
     this.#options = options;
   }
 
-  /** Runs until `isStopped` returns true. Everything that was stopped is started again by then. */
+  /** Runs until each kind of kill has happened once and `isStopped` returns true. Everything that was stopped is started again by then. */
   async run(isStopped: () => boolean): Promise<void> {
     const { random, postgres } = this.#options;
     const weights = {
@@ -39,12 +39,13 @@ export class Killer {
       machine: 30,
       database: postgres === undefined ? 0 : 40,
     };
-    // Each run has these, however the dice fall afterwards.
+    // Each run has these, however long it takes and however the dice fall afterwards.
     const first: (keyof typeof weights)[] = ['host', 'service', 'everything'];
     if (postgres !== undefined) first.unshift('database');
-    while (!isStopped()) {
+    const isOver = () => first.length === 0 && isStopped();
+    while (!isOver()) {
       await pause(random.between(1_000, 7_000));
-      if (isStopped()) return;
+      if (isOver()) return;
       const kind = first.shift() ?? random.weighted(weights);
       switch (kind) {
         case 'everything':

@@ -53,7 +53,7 @@ export function chaosSeed(): number {
   return Number(process.env.MAYFLY_CHAOS_SEED ?? randomInt(2 ** 31));
 }
 
-/** The duration from MAYFLY_CHAOS_SECONDS, or the default: long enough for each kind of kill once. */
+/** The duration from MAYFLY_CHAOS_SECONDS, or the default. */
 export function chaosSeconds(): number {
   return Number(process.env.MAYFLY_CHAOS_SECONDS ?? length(20, 300));
 }
