@@ -20,18 +20,18 @@ const onMachines = {
 /** Unit tests that need root, or programs that only set-up installs. `npm run check` runs all others. */
 const needsHost = 'packages/*/{src,test}/**/*.root.test.ts';
 
-/** Vitest would leave one core unused, but these mostly wait. */
+/** One more than the cores of a small host: some of these mostly wait. */
 const unitTests = {
   environment: 'node',
   setupFiles: 'test/support/diagnosis/setup.ts',
-  maxWorkers: 2,
+  maxWorkers: 3,
   testTimeout: 60_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000 } },
 } as const;
 
-/** One more than the cores of a small host, because some of these mostly wait. */
-const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
+/** Likewise, and some wait for minutes. */
+const inParallel = { fileParallelism: true, maxWorkers: 4 } as const;
 
 /** Suites that need the host for themselves, for the reasons in the table. Nothing runs beside them. */
 const aloneFiles = suites.filter(({ alone }) => alone !== undefined).map(({ files }) => files);
@@ -39,9 +39,14 @@ const aloneFiles = suites.filter(({ alone }) => alone !== undefined).map(({ file
 /** Whether the conformance suite tests a running service instead of starting its own. */
 const isExternal = Boolean(process.env.MAYFLY_CONFORMANCE_URL);
 
+/** `npm run test:busy` reads the results from this file. */
+const reportPath = process.env.MAYFLY_TEST_REPORT;
+const report: ['json', { outputFile: string }][] =
+  reportPath === undefined ? [] : [['json', { outputFile: reportPath }]];
+
 export default defineConfig({
   test: {
-    reporters: ['default', new HungSuites(), new SkipReport(), new SuiteTimes()],
+    reporters: ['default', new HungSuites(), new SkipReport(), new SuiteTimes(), ...report],
     projects: [
       {
         test: {

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { ProgramFailed } from '@mayfly/server/machines';
 import { supervise } from '@mayfly/server/supervisor';
 import { createAnnouncer, SetupError } from './announce.ts';
+import { testBusy } from './commands/busy-tests.ts';
 import { printCodeMetrics, runBench, runQuickCheck, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
 import { installService, uninstallService } from './commands/install-service.ts';
@@ -39,7 +40,13 @@ const commands: Readonly<Record<string, Command>> = {
 /** Commands that do their own set-up, and stop when the signal is aborted. */
 const commandsWithOwnSetup: Readonly<
   Record<string, (args: readonly string[], signal: AbortSignal) => Promise<number>>
-> = { 'test:kvm': testOnKvm, 'test:long': testLong, 'test:touched': testTouched, 'update-guest': updateGuest };
+> = {
+  'test:busy': testBusy,
+  'test:kvm': testOnKvm,
+  'test:long': testLong,
+  'test:touched': testTouched,
+  'update-guest': updateGuest,
+};
 
 /** Commands that need no set-up. */
 const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {

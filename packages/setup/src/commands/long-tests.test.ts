@@ -1,16 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createAnnouncer } from '../announce.ts';
 import { staticChecks } from './checks.ts';
-import { findTests, formatResults, type Part, planAll, planSelected, runParts, testLong } from './long-tests.ts';
-
-const files = [
-  'test/conformance/files/read.test.ts',
-  'test/conformance/files/write.test.ts',
-  'test/kvm/machine.test.ts',
-  'test/machines/driver.test.ts',
-  'test/snapshots/kills.test.ts',
-  'test/snapshots/kills-more.test.ts',
-];
+import { formatResults, type Part, planAll, planSelected, runParts, testLong } from './long-tests.ts';
 
 describe('a plan', () => {
   it('of everything has all checks of npm test, then PostgreSQL, then KVM, each at full length', () => {
@@ -45,18 +36,6 @@ describe('a plan', () => {
       ['bootstrap.mjs', 'test:kvm', 'test/kvm/machine.test.ts'],
     ]);
   });
-});
-
-it.each([
-  ['snapshots/kills', ['test/snapshots/kills.test.ts']],
-  ['test/snapshots/kills.test.ts', ['test/snapshots/kills.test.ts']],
-  ['conformance/files', ['test/conformance/files/read.test.ts', 'test/conformance/files/write.test.ts']],
-  ['test/conformance/', ['test/conformance/files/read.test.ts', 'test/conformance/files/write.test.ts']],
-  ['./test/kvm', ['test/kvm/machine.test.ts']],
-  ['kills', []],
-  ['packages/setup', []],
-])('%s stands for %j', (given, expected) => {
-  expect(findTests(given, files)).toEqual(expected);
 });
 
 describe('a run', () => {

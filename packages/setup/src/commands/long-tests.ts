@@ -1,14 +1,14 @@
-import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createAnnouncer, formatElapsed } from '../announce.ts';
-import { projectRoot, readEnvironment } from '../environment.ts';
+import { readEnvironment } from '../environment.ts';
 import { refuseUnfitHost } from '../host/problems.ts';
 import { inconclusiveExitCode } from '../outer-machine/run.ts';
 import { prepare } from '../prepare.ts';
-import { testFilesOf } from '../suites/select.ts';
+import { listTestFiles, namedTestFiles, testFilesOf } from '../suites/select.ts';
 import { suites } from '../suites/suites.ts';
 import { goChecks, prepareChecks, staticChecks, vitest } from './checks.ts';
 import { type Check, type CheckOptions, runAlone } from './run-programs.ts';
+import { textTable } from './text-table.ts';
 
 const usage = `Usage: npm run test:long -- [SUITE]
 Runs everything at full length: all of npm test, conformance and fuzz again on PostgreSQL, and the suites on KVM. This may take two hours.
@@ -32,16 +32,7 @@ export interface PartResult {
 export async function testLong(args: readonly string[], signal: AbortSignal): Promise<number> {
   const parsed = parse(args);
   if (parsed === undefined) return 2;
-  const selected =
-    parsed.suite === undefined
-      ? undefined
-      : findTests(
-          parsed.suite,
-          globSync(
-            suites.map(({ files }) => files),
-            { cwd: projectRoot },
-          ),
-        );
+  const selected = parsed.suite === undefined ? undefined : namedTestFiles(parsed.suite, listTestFiles());
   if (selected?.length === 0) {
     process.stderr.write(`There is no suite "${parsed.suite}". Use one of:\n${suiteNames()}`);
     return 2;
@@ -67,16 +58,6 @@ function parse(args: readonly string[]): { readonly suite: string | undefined } 
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
     return undefined;
   }
-}
-
-/** The test files that a suite's name, or the path of a file or folder in test/, stands for. */
-export function findTests(given: string, files: readonly string[]): readonly string[] {
-  const name = given
-    .replace(/^(?:\.\/)?test\//, '')
-    .replace(/\.test\.ts$/, '')
-    .replace(/\/$/, '');
-  const tests = suites.flatMap((suite) => testFilesOf(suite, files));
-  return tests.filter((file) => file === `test/${name}.test.ts` || file.startsWith(`test/${name}/`));
 }
 
 /** The parts of a run of everything. `go` is the compiler. */
@@ -142,17 +123,10 @@ function outcomeOf({ mayBeInconclusive = false }: Part, code: number): PartResul
 
 /** A table of part, result and minutes. */
 export function formatResults(results: readonly PartResult[]): string {
-  const rows = [
+  return textTable([
     ['part', 'result', 'minutes'],
     ...results.map(({ title, outcome, elapsedMs }) => [title, outcome, (elapsedMs / 60_000).toFixed(1)]),
-  ];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
-  return rows
-    .map(([title = '', outcome = '', minutes = '']) => {
-      const [titleWidth = 0, outcomeWidth = 0, minutesWidth = 0] = widths;
-      return `${title.padEnd(titleWidth)}  ${outcome.padEnd(outcomeWidth)}  ${minutes.padStart(minutesWidth)}\n`;
-    })
-    .join('');
+  ]);
 }
 
 function suiteNames(): string {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isReached, type References, reachableFrom, readReferences } from './references.ts';
-import { matches, selectTests } from './select.ts';
+import { matches, namedTestFiles, selectTests } from './select.ts';
 import type { Suite } from './suites.ts';
 
 /** A small repository with the layout of this one. */
@@ -140,4 +140,24 @@ it.each([
   ['packages/server/src/machines/qemu/qmp/client.ts', 'packages/server/src/machines/qemu/*.ts', false],
 ])('%s and the pattern %s', (file, pattern, isMatch) => {
   expect(matches(file, pattern)).toBe(isMatch);
+});
+
+it.each([
+  ['snapshots/kills', ['test/snapshots/kills.test.ts']],
+  ['test/snapshots/kills.test.ts', ['test/snapshots/kills.test.ts']],
+  ['conformance/files', ['test/conformance/files/read.test.ts', 'test/conformance/files/write.test.ts']],
+  ['test/conformance/', ['test/conformance/files/read.test.ts', 'test/conformance/files/write.test.ts']],
+  ['./test/kvm', ['test/kvm/machine.test.ts']],
+  ['kills', []],
+  ['packages/setup', []],
+])('the name %s stands for %j', (given, expected) => {
+  const tests = [
+    'test/conformance/files/read.test.ts',
+    'test/conformance/files/write.test.ts',
+    'test/kvm/machine.test.ts',
+    'test/machines/driver.test.ts',
+    'test/snapshots/kills.test.ts',
+    'test/snapshots/kills-more.test.ts',
+  ];
+  expect(namedTestFiles(given, tests)).toEqual(expected);
 });

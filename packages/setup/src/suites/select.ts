@@ -1,4 +1,6 @@
+import { globSync } from 'node:fs';
 import { matchesGlob } from 'node:path';
+import { projectRoot } from '../environment.ts';
 import { isReached, type References, reachableFrom } from './references.ts';
 import { type Suite, suites, testCode, withoutSuite } from './suites.ts';
 
@@ -42,6 +44,22 @@ export function suiteReach(suite: Suite, files: readonly string[], references: R
 /** The test files of a suite. */
 export function testFilesOf(suite: Suite, files: readonly string[]): readonly string[] {
   return files.filter((file) => matches(file, suite.files));
+}
+
+/** The test files of all suites. */
+export function listTestFiles(): readonly string[] {
+  const patterns = suites.map(({ files }) => files);
+  return globSync(patterns, { cwd: projectRoot });
+}
+
+/** The test files that a suite's name, or the path of a file or folder in test/, stands for. */
+export function namedTestFiles(given: string, files: readonly string[]): readonly string[] {
+  const name = given
+    .replace(/^(?:\.\/)?test\//, '')
+    .replace(/\.test\.ts$/, '')
+    .replace(/\/$/, '');
+  const tests = suites.flatMap((suite) => testFilesOf(suite, files));
+  return tests.filter((file) => file === `test/${name}.test.ts` || file.startsWith(`test/${name}/`));
 }
 
 /** Whether one of the table's patterns covers a file: a pattern, a file, or a folder with everything in it. */

@@ -13,6 +13,8 @@ export interface Suite {
   readonly sources: readonly string[];
   /** Why nothing may run beside it. */
   readonly alone?: string;
+  /** Whether it measures time or works under load, so that a slow host could make it fail: `npm run test:busy` shows that none does. */
+  readonly timed?: true;
   /** What it does more with MAYFLY_TEST_LONG=1. */
   readonly long?: string;
   /** Where it runs if neither alone nor side by side with others: after them, or not in `npm test` but in `npm run test:kvm`. */
@@ -51,18 +53,21 @@ const rows: readonly Row[] = [
     sources: [...betweenProcesses, ...processes, ...records, ...server('machines/qemu/adopt.ts')],
     alone: wholeHost,
     long: 'on both databases',
+    timed: true,
   },
   {
     name: 'adoption/interrupted-save',
     shows: 'a machine survives a driver that is killed while it saves',
     sources: [...driver, ...server('machines/qemu/snapshots')],
     long: 'more moments of the kill',
+    timed: true,
   },
   {
     name: 'adoption/refusal',
     shows: 'machines that cannot be adopted are destroyed or left alone',
     sources: [...driver, ...server('machines/qemu/owners')],
     alone: wholeHost,
+    timed: true,
   },
   {
     name: 'adoption/restart',
@@ -70,6 +75,7 @@ const rows: readonly Row[] = [
     sources: [...driver, ...processes, ...server('core/recovery', 'host')],
     alone: wholeHost,
     long: 'more machines',
+    timed: true,
   },
   {
     name: 'adoption/updated-guest',
@@ -78,24 +84,28 @@ const rows: readonly Row[] = [
       ...server('machines/qemu/adopt.ts', 'machines/qemu/template'),
       ...setup('artifacts.ts', 'cache', 'templates', 'commands/update-guest.ts'),
     ],
+    timed: true,
   },
   {
     name: 'adoption/vanished-owner',
     shows: 'what a deleted data folder left is removed, and nothing else',
     sources: server('machines/qemu/owners', 'machines/qemu/host-resources.ts', 'supervisor'),
     alone: wholeHost,
+    timed: true,
   },
   {
     name: 'chaos/database',
     shows: 'kills under load on PostgreSQL lose no sandbox and no money',
     sources: [...betweenProcesses, ...processes, ...records, ...server('core/executions', 'core/scheduling')],
     long: 'more minutes',
+    timed: true,
   },
   {
     name: 'chaos/service',
     shows: 'kills under load on SQLite lose no sandbox and no money',
     sources: [...betweenProcesses, ...processes, ...records, ...server('core/executions', 'core/scheduling')],
     long: 'more minutes',
+    timed: true,
   },
   conformance('account', 'account, usage and billing', ['core/accounts', 'core/audit', 'core/money', 'store']),
   {
@@ -160,6 +170,7 @@ const rows: readonly Row[] = [
     sources: [...jail, ...betweenProcesses, ...server('supervisor')],
     alone: wholeHost,
     long: 'more messages',
+    timed: true,
   },
   {
     name: 'hostile/floods',
@@ -170,6 +181,7 @@ const rows: readonly Row[] = [
     ],
     alone: speeds,
     long: 'more of each flood',
+    timed: true,
   },
   {
     name: 'hostile/hostile',
@@ -181,6 +193,7 @@ const rows: readonly Row[] = [
     ],
     alone: speeds,
     long: 'every kind of attack, and the real deadlines',
+    timed: true,
   },
   {
     name: 'kvm/machine',
@@ -225,6 +238,7 @@ const rows: readonly Row[] = [
     shows: 'all processes and machines are killed at once, and records and money are right afterwards',
     sources: [...records, ...processes, ...server('host', 'machines/qemu/adopt.ts', 'machines/qemu/owners')],
     long: 'on both databases, in more orders',
+    timed: true,
   },
   {
     name: 'lifecycle/restart',
@@ -305,6 +319,7 @@ const rows: readonly Row[] = [
     shows: 'what a machine reaches of the network, and what it cannot',
     sources: ['host/net', ...server('machines/qemu/network')],
     alone: speeds,
+    timed: true,
   },
   {
     name: 'previews/browser',
@@ -345,6 +360,7 @@ const rows: readonly Row[] = [
     shows: 'a guest that writes all the time stays within its rate',
     sources: server('machines/qemu/argv.ts', 'machines/qemu/jail', 'app/machine-limits.ts'),
     alone: speeds,
+    timed: true,
   },
   {
     name: 'service/files',
@@ -373,12 +389,14 @@ const rows: readonly Row[] = [
     shows: 'the memory limit of all machines: who is evicted, who keeps working',
     sources: server('app/machine-limits.ts', 'app/oom-protection.ts', 'core/eviction', 'machines/qemu/jail'),
     long: 'more memory',
+    timed: true,
   },
   {
     name: 'service/noisy-neighbour',
     shows: 'a busy sandbox does not slow down its neighbour',
     sources: server('machines/qemu/jail', 'app/machine-limits.ts'),
     alone: speeds,
+    timed: true,
   },
   {
     name: 'service/npm-start',

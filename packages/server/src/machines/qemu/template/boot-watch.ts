@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
+import { readLogTail } from '../machine-process.ts';
 
 /** A machine stopped making progress before it was ready, as when a virtual CPU misses a timer on an overloaded host. */
 export class BootStalled extends Error {
@@ -24,22 +25,28 @@ export async function retryStalledBoot<T>(
   }
 }
 
-/** A boot has stalled when QEMU needs less than this share of one CPU for this long. A booting machine computes all the time. */
-const stall = { windowMs: 60_000, minBusyShare: 0.05 };
+/**
+ * A boot has stalled when QEMU needs less than this share of one CPU for this long. A booting machine computes all the time. Once its kernel has
+ * missed a timer, the other virtual CPUs still compute a little while they wait for it, and the boot would take hours.
+ */
+const stall = { windowMs: 60_000, minBusyShare: 0.05, minBusyShareAfterMissedTimer: 0.5 };
+
+/** What the guest's kernel prints about a timer that never fired. On an overloaded host it may only be late. */
+const missedTimer = /kthread timer wakeup didn't happen/;
 
 /** Decides from samples of a process's CPU demand whether it has stalled. */
 export class StallDetector {
-  readonly #minBusyMs = stall.windowMs * stall.minBusyShare;
   #windowStartMs: number | undefined;
   #busyInWindowMs = 0;
   #lastDemandMs = 0;
 
-  /** Takes the time of the sample and the CPU demand so far. Returns whether a whole window has passed with hardly any demand. */
-  isStalled(nowMs: number, demandMs: number): boolean {
+  /** Takes the time of the sample, the CPU demand and the console so far. Returns whether a whole window has passed with hardly any demand. */
+  isStalled(nowMs: number, demandMs: number, console: string): boolean {
+    const minBusyShare = missedTimer.test(console) ? stall.minBusyShareAfterMissedTimer : stall.minBusyShare;
     // The demand of threads that have ended is missing from later samples.
     this.#busyInWindowMs += Math.max(0, demandMs - this.#lastDemandMs);
     this.#lastDemandMs = demandMs;
-    if (this.#windowStartMs === undefined || this.#busyInWindowMs >= this.#minBusyMs) {
+    if (this.#windowStartMs === undefined || this.#busyInWindowMs >= stall.windowMs * minBusyShare) {
       this.#windowStartMs = nowMs;
       this.#busyInWindowMs = 0;
     }
@@ -49,13 +56,14 @@ export class StallDetector {
 
 const sampleMs = 2_000;
 
-/** Throws BootStalled once the process has stalled. Returns when the signal is aborted. */
-export async function watchForStall(pid: number, signal: AbortSignal): Promise<void> {
+/** Throws BootStalled once the machine of a process has stalled. Returns when the signal is aborted. */
+export async function watchForStall(pid: number, consolePath: string, signal: AbortSignal): Promise<void> {
   const detector = new StallDetector();
   while (!signal.aborted) {
     const demandMs = await cpuDemandMs(pid);
-    if (demandMs !== undefined && detector.isStalled(performance.now(), demandMs)) {
-      throw new BootStalled(`QEMU was idle for ${stall.windowMs / 1000} s before the machine was ready`);
+    const console = await readLogTail(consolePath);
+    if (demandMs !== undefined && detector.isStalled(performance.now(), demandMs, console)) {
+      throw new BootStalled(`QEMU was nearly idle for ${stall.windowMs / 1000} s before the machine was ready`);
     }
     await wait(sampleMs, undefined, { signal }).catch(() => {});
   }

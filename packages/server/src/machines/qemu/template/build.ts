@@ -155,8 +155,12 @@ async function createEmptyLayer(path: string, sizeBytes: number): Promise<void> 
 }
 
 /** Rejects when the machine stalls or QEMU exits before the boot is over. Never resolves. */
-async function failureOf(process: StartedProcess, { logPath }: MachineLayout, over: AbortSignal): Promise<never> {
-  await Promise.race([process.ended, watchForStall(process.pid, over)]);
+async function failureOf(
+  process: StartedProcess,
+  { consolePath, logPath }: MachineLayout,
+  over: AbortSignal,
+): Promise<never> {
+  await Promise.race([process.ended, watchForStall(process.pid, consolePath, over)]);
   if (over.aborted) return await new Promise<never>(() => {});
   throw new Error(`QEMU exited during the boot: ${(await readLogTail(logPath)) || 'its log is empty'}`);
 }
