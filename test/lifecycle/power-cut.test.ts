@@ -5,7 +5,7 @@ import { auditLedger } from '../support/chaos/audit.ts';
 import { readNumber, readSandboxes } from '../support/chaos/database.ts';
 import { leftovers, unexpectedResources } from '../support/chaos/held-resources.ts';
 import { Random } from '../support/chaos/random.ts';
-import { databaseNames, restartableOn } from '../support/chaos/restartable-on.ts';
+import { type DatabaseName, databaseNames, restartableOn } from '../support/chaos/restartable-on.ts';
 import { chaosSeed } from '../support/chaos/run-chaos.ts';
 import { length } from '../support/length.ts';
 import { machinePids, signalProcess } from '../support/machine-processes.ts';
@@ -23,10 +23,10 @@ async function cutPower(service: RestartableService): Promise<void> {
   for (const pid of (await machinePids(service.dataDir)).values()) signalProcess(pid, 'SIGKILL');
 }
 
-/** In the short form, each database and each side once. */
 const comingBack = databaseNames.flatMap((kind) => (['host', 'service'] as const).map((side) => ({ kind, side })));
 
-it.each(databaseNames)(
+// In the short form each database once.
+it.each(length<readonly DatabaseName[]>(databaseNames.slice(0, 1), databaseNames))(
   'after everything was killed at once, as in a power cut, the next start reconciles all records and accepts requests, with %s',
   async (kind) => {
     const { service, database } = await restartableOn(kind);
@@ -62,7 +62,7 @@ it.each(databaseNames)(
   },
 );
 
-it.each(length(comingBack.slice(1, 3), comingBack))(
+it.each(length(comingBack.slice(2, 3), comingBack))(
   'a power cut while the $side process is coming back from a kill of its own loses no record either, with $kind',
   async ({ kind, side }) => {
     const random = new Random(chaosSeed());

@@ -54,7 +54,8 @@ const handlers = {
       .then((parts) => {
         for (const listener of listeners) listener.write(`data: ${parts.join('')}\n\n`);
         sendJson(response, { listeners: listeners.size });
-      });
+      })
+      .catch(() => {});
   },
   /** Sends back each chunk of the body as it arrives. */
   '/echo': (request, response) => {
@@ -65,9 +66,14 @@ const handlers = {
   '/upload': async (request, response) => {
     const hash = createHash('sha256');
     let count = 0;
-    for await (const chunk of request) {
-      hash.update(chunk);
-      count += chunk.length;
+    try {
+      for await (const chunk of request) {
+        hash.update(chunk);
+        count += chunk.length;
+      }
+    } catch {
+      // The visitor is gone.
+      return;
     }
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     sendJson(response, { bytes: count, sha256: hash.digest('hex'), length, encoding });
@@ -127,6 +133,8 @@ server.on('connection', () => {
 
 const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true });
 server.on('upgrade', (request, socket, head) => {
+  // From here on, node:http does not listen any more: a visitor who is gone would end this process.
+  socket.on('error', () => {});
   if (request.url.startsWith('/refused')) return socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno');
   sockets.handleUpgrade(request, socket, head, (client) => {
     client.on('message', (data, isBinary) => {

@@ -261,7 +261,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'machines/clock',
-    shows: 'the clock is right although the template is old',
+    shows: 'the clock is right although the saved state is old',
     sources: [...agent('identity'), ...server('guest', 'machines/qemu/template'), ...setup('templates')],
   },
   {

@@ -70,6 +70,8 @@ export interface QemuDriverOptions {
   readonly diskRates?: DiskRates;
   /** What saves leave of the data folder's file system; nothing when absent. */
   readonly diskReserveBytes?: number;
+  /** The most layers of a disk or of RAM. */
+  readonly maxSnapshotLayers?: number;
   /** The most memory that all machines may use together; unlimited when absent. */
   readonly memoryBytes?: number;
   /** The number of networks kept ready in advance. */
@@ -174,7 +176,11 @@ export class QemuDriver implements MachineDriver {
     const { ramPath } = tools;
     const bases = await Bases.open({ folder: join(dataDir, 'bases'), templates, ramPath, log });
     await bases.removeUnused(await basesInUse(machinesDir));
-    const saver = new MachineSaver({ engine, bases, snapshots, cgroups, ramPath, dataDir, diskReserveBytes, step });
+    const { maxSnapshotLayers: maxLayers } = options;
+    const saver = new MachineSaver({
+      ...{ engine, bases, snapshots, cgroups, ramPath, dataDir, diskReserveBytes, step },
+      ...(maxLayers && { maxLayers }),
+    });
     const adoption = {
       dataDir,
       owners,

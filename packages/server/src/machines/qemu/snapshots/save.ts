@@ -44,13 +44,15 @@ export interface MachineSaverOptions {
   /** What a save leaves of the data folder's file system. */
   readonly diskReserveBytes: number;
   readonly step: StepRunner;
+  /** The most layers of a disk or of RAM. */
+  readonly maxLayers?: number;
 }
 
-/** A disk with this many layers is flattened before the next one is added: every layer makes reading slower. */
-const maxDiskLayers = 8;
-
-/** A snapshot with more layers of RAM than this one stores its memory anew, on top of the template's. */
-const maxRamLayers = 8;
+/**
+ * A disk with this many layers is flattened before the next one is added, because every layer makes reading slower. A snapshot with more layers of RAM
+ * stores its memory anew, on top of the template's.
+ */
+const defaultMaxLayers = 8;
 
 const flattenDeadlineMs = 5 * 60_000;
 
@@ -61,9 +63,11 @@ const marginBytes = 256 * 1024 ** 2;
 export class MachineSaver {
   readonly #options: MachineSaverOptions;
   readonly #limits: SaveLimits;
+  readonly #maxLayers: number;
 
   constructor(options: MachineSaverOptions) {
     this.#options = options;
+    this.#maxLayers = options.maxLayers ?? defaultMaxLayers;
     this.#limits = new SaveLimits({ folder: options.dataDir, diskReserveBytes: options.diskReserveBytes });
   }
 
@@ -114,7 +118,7 @@ export class MachineSaver {
     const parent = (await readRestoreFiles(layout.savedFolder)) ?? launched;
     try {
       const { chain, pausedMs } = await this.#freeze(machine, launched, signal);
-      const keptLayers = parent.ramPaths.length < maxRamLayers ? parent.ramPaths.length : 1;
+      const keptLayers = parent.ramPaths.length < this.#maxLayers ? parent.ramPaths.length : 1;
       const ownLayers = chain.ownLayers.map((number) => ownLayerPath(layout.folder, number));
       const diskPaths = [...launched.diskPaths.slice(0, chain.launchedLayers), ...ownLayers];
       const counts = { ramLayers: keptLayers + 1, diskLayers: diskPaths.length };
@@ -185,7 +189,7 @@ export class MachineSaver {
   async #shortChain(machine: SavableMachine, signal: AbortSignal): Promise<DiskChain> {
     const { qmp, resources } = machine;
     const chain = await chainOf(machine);
-    if (!isLong(chain)) return chain;
+    if (!isLong(chain, this.#maxLayers)) return chain;
     await this.#options.step('flatten disk', () => flattenDisk(qmp, chain, flattenDeadlineMs, signal));
     const flat = await chainOf(machine);
     await removeUnusedLayers(resources.layout.folder, flat);
@@ -208,7 +212,7 @@ export class MachineSaver {
     const [usedBytes, copiedBytes, flattenedBytes, saved, origin] = await Promise.all([
       cgroups.memoryBytesOf(id),
       base === undefined ? 0 : bases.missingBytes(base),
-      bytesToFlatten(machine),
+      bytesToFlatten(machine, this.#maxLayers),
       readRestoreFiles(layout.savedFolder),
       readRestoreFiles(layout.originFolder),
     ]);
@@ -229,14 +233,14 @@ async function chainOf({ qmp, resources }: Pick<SavableMachine, 'qmp' | 'resourc
   return await readDiskChain(qmp, origin?.diskPaths.length ?? baseLayers.diskLayers);
 }
 
-function isLong({ launchedLayers, ownLayers }: DiskChain): boolean {
-  return launchedLayers + ownLayers.length >= maxDiskLayers;
+function isLong({ launchedLayers, ownLayers }: DiskChain, maxLayers: number): boolean {
+  return launchedLayers + ownLayers.length >= maxLayers;
 }
 
 /** What flattening the machine's disk writes into its top layer, if it is due: the layers between that one and the template's. */
-async function bytesToFlatten(machine: SavableMachine): Promise<number> {
+async function bytesToFlatten(machine: SavableMachine, maxLayers: number): Promise<number> {
   const chain = await chainOf(machine);
-  if (!isLong(chain)) return 0;
+  if (!isLong(chain, maxLayers)) return 0;
   const { folder, originFolder } = machine.resources.layout;
   const origin = await readRestoreFiles(originFolder);
   const own = chain.ownLayers.slice(0, -1).map((number) => ownLayerPath(folder, number));
