@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '#server/app/config.ts';
 import type { GuestConnector } from '#server/core/ports/guest-agent.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
@@ -22,14 +21,12 @@ export interface BenchHost {
   readonly driver: QemuDriver;
   /** Opens another driver, on a data folder of its own. */
   readonly openDriver: (dataDir: string) => Promise<QemuDriver>;
-  /** Resolves once a small machine is ready in the pool. */
-  waitForPool(): Promise<void>;
+  /** The value of one series of the service's metrics, named as on their page; 0 if it is not there. */
+  readonly metric: (series: string) => Promise<number>;
   /** Sends one request to the service; throws unless it answers with the status. */
   readonly call: (method: string, path: string, status: number, body?: unknown) => Promise<unknown>;
   [Symbol.asyncDispose](): Promise<void>;
 }
-
-const poolFullMs = 60_000;
 
 const key = 'mf_bench_key_of_the_first_account';
 
@@ -66,7 +63,7 @@ export async function startBenchHost(
     connector: createGuestConnector(),
     driver,
     openDriver,
-    waitForPool: () => waitForPool(service),
+    metric: (series) => readMetric(service, series),
     call: callerOf(service),
     [Symbol.asyncDispose]: async () => {
       await driver[Symbol.asyncDispose]();
@@ -90,12 +87,8 @@ export function callerOf({ url }: StartedService): BenchHost['call'] {
   };
 }
 
-async function waitForPool({ url }: StartedService): Promise<void> {
-  const untilMs = performance.now() + poolFullMs;
-  const isReady = async () =>
-    /^mayfly_pool_machines_ready\{size="small"\} [1-9]/m.test(await (await fetch(`${url}/metrics`)).text());
-  while (!(await isReady())) {
-    if (performance.now() > untilMs) throw new Error('the pool did not fill');
-    await wait(20);
-  }
+async function readMetric({ url }: StartedService, series: string): Promise<number> {
+  const lines = (await (await fetch(`${url}/metrics`)).text()).split('\n');
+  const found = lines.find((line) => line.startsWith(`${series} `));
+  return found === undefined ? 0 : Number(found.slice(series.length));
 }
