@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import { stubFileBytes } from '../../../test/core/stub-driver.ts';
 import { hashApiKey } from '../../core/accounts/api-keys.ts';
+import { GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import { HostFull, HostUnavailable } from '../../core/ports/machine-driver.ts';
 import { detachAllSandboxes } from '../../core/sandboxes/end.ts';
 import { keepSnapshots } from '../../core/snapshots/recover.ts';
@@ -89,6 +90,50 @@ describe('taking', () => {
     const answers = await Promise.all([take(), take(), take()]);
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
     expect(most).toBe(1);
+  });
+});
+
+describe('the clock of a machine that was saved', () => {
+  const warnings = () => service.logged.filter((line) => line.event === 'clock_update_failed');
+
+  test('is set again, also after a fork and after a save that failed', async () => {
+    const { connector, core, driver } = service;
+    const setsAfter = async (work: Promise<unknown>) => {
+      await work;
+      await core.background.idle();
+      return connector.clocksSet;
+    };
+    expect(await setsAfter(take())).toBe(1);
+    expect(await setsAfter(service.call('POST', `/v1/sandboxes/${sandboxId}/fork`, { count: 2 }))).toBe(2);
+    const [original = driver.newest] = driver.machines;
+    original.beforeSaved = () => Promise.reject(new Error('no'));
+    expect(await setsAfter(take())).toBe(3);
+  });
+
+  test('does not delay the snapshot', async () => {
+    const set = Promise.withResolvers<void>();
+    service.connector.beforeClockSet = () => set.promise;
+    expect([(await take()).status, (await take()).status]).toEqual([201, 201]);
+    set.resolve();
+  });
+
+  test('does not fail the snapshot, and a failure is logged', async () => {
+    service.connector.beforeClockSet = () => Promise.reject(new GuestUnreachable('the connection was lost'));
+    expect((await take()).status).toBe(201);
+    await service.core.background.idle();
+    expect(warnings()).toMatchObject([{ sandbox_id: sandboxId, machine_id: service.driver.newest.id }]);
+  });
+
+  test('is left alone once the machine is gone', async () => {
+    const saves = holdSaves();
+    const taking = take();
+    await saves.begun;
+    await service.call('DELETE', `/v1/sandboxes/${sandboxId}`);
+    await taking;
+    saves.release();
+    await new Promise(setImmediate);
+    await service.core.background.idle();
+    expect([service.connector.clocksSet, service.connector.attaches.length, warnings()]).toEqual([0, 1, []]);
   });
 });
 
