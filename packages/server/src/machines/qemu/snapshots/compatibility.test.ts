@@ -30,6 +30,15 @@ test('a snapshot of an older QEMU runs on a newer one, as the type of machine th
   expect(engineFor(savedOn(older), engine).machineType).toBe('virt-9.2');
 });
 
+test('an emulated snapshot keeps its model of the CPU, and so do snapshots of its copies', () => {
+  const emulated: QemuEngine = { ...engine, acceleration: 'tcg', cpuModel: 'max,sve=off,pmu=off', hostCpu: undefined };
+  const earlier = { ...emulated, cpuModel: 'max,pmu=off' };
+  const fitting = engineFor(savedOn(earlier), emulated);
+  expect(fitting).toEqual(earlier);
+  expect(requirementsOf(fitting, 'small')).toEqual(requirementsOf(earlier, 'small'));
+  expect(engineFor(savedOn(fitting), emulated)).toEqual(earlier);
+});
+
 test.each<[string, Partial<QemuEngine>, string]>([
   ['another acceleration', { acceleration: 'tcg' }, 'the acceleration tcg, and this host has kvm'],
   ['another processor', { hostCpu: 'Neoverse-V2' }, 'the processor Neoverse-V2, and this host has Neoverse-N1 r3p1'],

@@ -27,8 +27,8 @@ export function requirementsOf(engine: QemuEngine, size: SizeName): MachineRequi
 }
 
 /**
- * The engine that restores a snapshot: this host's, with the snapshot's type of machine, so that snapshots still load after an upgrade of QEMU. Throws
- * SnapshotUnusable when this host cannot run it.
+ * The engine that restores a snapshot: this host's, with the snapshot's type of machine, so that snapshots still load after an upgrade of QEMU, and with
+ * emulation the snapshot's model of the CPU, which does not depend on the host. Throws SnapshotUnusable when this host cannot run it.
  */
 export function engineFor(manifest: SnapshotManifest, engine: QemuEngine): QemuEngine {
   const refuse = (what: string, theirs: string, ours: string): never => {
@@ -45,13 +45,15 @@ export function engineFor(manifest: SnapshotManifest, engine: QemuEngine): QemuE
   if (manifest.hostCpu !== (engine.hostCpu ?? null)) {
     refuse('the processor', manifest.hostCpu ?? 'unknown', engine.hostCpu ?? 'unknown');
   }
-  if (manifest.cpuModel !== engine.cpuModel) refuse('the CPU model', manifest.cpuModel, engine.cpuModel);
+  if (engine.acceleration === 'kvm' && manifest.cpuModel !== engine.cpuModel) {
+    refuse('the CPU model', manifest.cpuModel, engine.cpuModel);
+  }
   const ours = versionIn(engine.versionText);
   const needed = versionIn(manifest.machineType);
   if (ours === undefined || needed === undefined || isOlder(ours, needed)) {
     refuse('the machine type', manifest.machineType, `QEMU ${engine.versionText}`);
   }
-  const fitting = { ...engine, machineType: manifest.machineType };
+  const fitting = { ...engine, machineType: manifest.machineType, cpuModel: manifest.cpuModel };
   const deviceModel = deviceModelHash(fitting, manifest.size);
   if (manifest.deviceModel !== deviceModel) refuse('the devices', manifest.deviceModel, deviceModel);
   return fitting;
