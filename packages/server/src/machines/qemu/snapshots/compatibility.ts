@@ -2,6 +2,7 @@ import type { SizeName } from '@mayfly/contract';
 import { SnapshotUnusable } from '../../../core/ports/machine-driver.ts';
 import { isOlder, type QemuEngine, type QemuVersion } from '../engine.ts';
 import { deviceModelHash } from '../template/template.ts';
+import { whyOtherCpu } from './host-cpu.ts';
 import type { MachineRequirements, SnapshotManifest } from './snapshot-folder.ts';
 
 /** The oldest QEMU that can write memory to fixed places of a file while the machine runs. */
@@ -42,8 +43,9 @@ export function engineFor(manifest: SnapshotManifest, engine: QemuEngine): QemuE
   if (manifest.acceleration !== engine.acceleration) {
     refuse('the acceleration', manifest.acceleration, engine.acceleration);
   }
-  if (manifest.hostCpu !== (engine.hostCpu ?? null)) {
-    refuse('the processor', manifest.hostCpu ?? 'unknown', engine.hostCpu ?? 'unknown');
+  const otherCpu = whyOtherCpu(manifest.hostCpu ?? '', engine.hostCpu ?? '');
+  if (otherCpu !== undefined) {
+    throw new SnapshotUnusable(`The snapshot ${manifest.id} cannot run on this host: ${otherCpu}.`);
   }
   if (engine.acceleration === 'kvm' && manifest.cpuModel !== engine.cpuModel) {
     refuse('the CPU model', manifest.cpuModel, engine.cpuModel);
@@ -57,6 +59,25 @@ export function engineFor(manifest: SnapshotManifest, engine: QemuEngine): QemuE
   const deviceModel = deviceModelHash(fitting, manifest.size);
   if (manifest.deviceModel !== deviceModel) refuse('the devices', manifest.deviceModel, deviceModel);
   return fitting;
+}
+
+/**
+ * Why the state of a snapshot that engineFor accepted could not be loaded: the error itself, unless QEMU, or with KVM the host's kernel or microcode, is another
+ * than at the save. Those usually load what others saved, but not always.
+ */
+export function explainFailedLoad(error: unknown, manifest: SnapshotManifest, engine: QemuEngine): unknown {
+  const { id, qemuVersion, hostCpu } = manifest;
+  const isOtherQemu = qemuVersion !== engine.versionText;
+  const isOtherHost = hostCpu !== (engine.hostCpu ?? null);
+  if (!isOtherQemu && !isOtherHost) return error;
+  const saved = [
+    ...(isOtherQemu ? [`with QEMU ${qemuVersion}`] : []),
+    ...(isOtherHost ? ['with another kernel, microcode or stepping of the processor'] : []),
+  ].join(' and ');
+  const here = isOtherQemu ? `with QEMU ${engine.versionText}` : 'on this host';
+  return new SnapshotUnusable(`The snapshot ${id} was saved ${saved} and could not be launched ${here}.`, {
+    cause: error,
+  });
 }
 
 /** The first version number in a text such as "10.0.2 (Debian …)" or "virt-10.0". */
