@@ -369,6 +369,46 @@ test.each([
   expect(service.driver.machines).toHaveLength(1);
 });
 
+describe('a snapshot that is deleted: 404, as for an unknown one, and the sandbox goes on', () => {
+  const expectNotFound = async (answer: ReturnType<typeof rollback>) => {
+    expect(errorOf(await answer)).toEqual([404, 'not_found', 'No such snapshot.']);
+    await service.core.background.idle();
+    expect(service.driver.machines.filter(({ destroyed }) => !destroyed)).toEqual([original()]);
+    expect(machineOf()).toBe(original());
+  };
+
+  test('while the rollback waits for a save, even if its files are still there', async () => {
+    const [saving, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    original().beforeSaved = () => {
+      saving.resolve();
+      return saved.promise;
+    };
+    const taking = service.call('POST', `/v1/sandboxes/${sandboxId}/snapshots`);
+    await saving.promise;
+    const waits = vi.spyOn(service.core.machineLocks, 'run');
+    const answer = rollback();
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledOnce(), { timeout: 30_000 });
+    service.driver.deleteSnapshot = () => Promise.reject(new Error('not now'));
+    await service.call('DELETE', `/v1/snapshots/${snapshotId}`);
+    saved.resolve();
+    await taking;
+    await expectNotFound(answer);
+  });
+
+  test('while its launch waits', async () => {
+    const [launching, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    service.driver.beforeLaunched = () => {
+      launching.resolve();
+      return released.promise;
+    };
+    const answer = rollback();
+    await launching.promise;
+    await service.call('DELETE', `/v1/snapshots/${snapshotId}`);
+    released.resolve();
+    await expectNotFound(answer);
+  });
+});
+
 test('a rollback that waits too long for a save answers 503 and never starts', async () => {
   await using slow = await stubService({ saveMs: 20 });
   const { id } = (await slow.call('POST', '/v1/sandboxes')).body;
