@@ -167,6 +167,53 @@ describe('which snapshots', () => {
     expect((await rollback(ofCopy, sandboxId)).status).toBe(400);
   });
 
+  /** Starts a fork of the sandbox. Resolves to the id of the copy. */
+  const fork = async () => {
+    const { body } = await service.call('POST', `/v1/sandboxes/${sandboxId}/fork`);
+    return String((body as unknown as { data: [{ sandbox: { id: string } }] }).data[0].sandbox.id);
+  };
+  const take = async () => (await service.call('POST', `/v1/sandboxes/${sandboxId}/snapshots`)).body.id;
+
+  test('a fork returns to one that was saved before it, although the fork was requested first', async () => {
+    const { sandboxes } = service.store;
+    const insert = sandboxes.insert.bind(sandboxes);
+    const [inserting, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    vi.spyOn(sandboxes, 'insert').mockImplementationOnce(async (...given) => {
+      inserting.resolve();
+      await released.promise;
+      return await insert(...given);
+    });
+    const forked = fork();
+    await inserting.promise;
+    service.clock.advanceMs(1_000);
+    const before = await take();
+    service.clock.advanceMs(1_000);
+    released.resolve();
+    expect((await rollback(before, await forked)).status).toBe(200);
+  });
+
+  test('a fork does not return to one that was requested while the fork waited, and saved after it', async () => {
+    const [saving, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    original().beforeSaved = () => {
+      saving.resolve();
+      return saved.promise;
+    };
+    const waits = vi.spyOn(service.core.machineLocks, 'run');
+    const first = take();
+    await saving.promise;
+    const forked = fork();
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledTimes(2), { timeout: 30_000 });
+    service.clock.advanceMs(1_000);
+    const after = take();
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledTimes(3), { timeout: 30_000 });
+    service.clock.advanceMs(1_000);
+    saved.resolve();
+    const copy = await forked;
+    expect([(await rollback(await first, copy)).status, (await rollback(await after, copy)).status]).toEqual([
+      200, 400,
+    ]);
+  });
+
   test('not one of an unrelated sandbox, an unknown one, or one that is not ready', async () => {
     const other = (await service.call('POST', '/v1/sandboxes')).body.id;
     expect((await rollback(await storeSnapshot(service, other))).status).toBe(400);
