@@ -111,7 +111,7 @@ async function saveForCopies(
     await saveMachine(core, request).then(
       ({ pausedMs }) => {
         core.log.info(
-          { sandbox_id: source.id, snapshot_id: snapshotId, paused_ms: pausedMs },
+          { sandbox_id: source.id, snapshot_id: snapshotId, paused_ms: Math.round(pausedMs) },
           'machine_saved_for_fork',
         );
         saved.resolve({ copiedAtMs });

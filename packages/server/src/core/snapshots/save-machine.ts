@@ -27,6 +27,7 @@ export async function saveMachine(core: Core, { snapshotId, sandboxId, accountId
     const save = async () => {
       try {
         const result = await live.machine.save(snapshotId);
+        core.metrics.machineSaved(live.machine.size, result.pausedMs);
         if (signal.aborted) deleteFilesLater(core, snapshotId);
         return result;
       } finally {

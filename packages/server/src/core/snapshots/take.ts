@@ -90,7 +90,7 @@ async function saveAndComplete(core: Core, snapshot: SnapshotRecord): Promise<Sn
       throw new ApiError('provisioning_failed', 'The snapshot was deleted while it was being taken.');
     }
     const durationMs = performance.now() - startedAtMs;
-    core.metrics.snapshotEnded({ size, outcome: 'ready', durationMs, pausedMs });
+    core.metrics.snapshotEnded({ size, outcome: 'ready', durationMs });
     core.log.info(
       { ...ids, bytes, save_ms: Math.round(durationMs), paused_ms: Math.round(pausedMs) },
       'snapshot_taken',
