@@ -37,7 +37,7 @@ export async function forkSandbox(
   countCreations();
   const snapshotId = core.ids.next('snap');
   const neededBytes = await expectedBytes(core, sandboxId);
-  const outcomes = await core.savesInFlight.run(snapshotId, neededBytes, (save) =>
+  const outcomes = await core.savesInFlight.run(snapshotId, { neededBytes }, (save) =>
     fork(core, account, source, { ...body, timeoutMinutes, snapshotId, save }),
   );
   if (outcomes.some((outcome) => 'sandbox' in outcome)) return outcomes;

@@ -40,7 +40,7 @@ export async function takeSnapshot(
     createdAtMs: core.clock.nowMs(),
   };
   const neededBytes = await expectedBytes(core, sandboxId);
-  return core.savesInFlight.run(wanted.id, neededBytes, (take) =>
+  return core.savesInFlight.run(wanted.id, { neededBytes, accountId: account.id }, (take) =>
     insertAndSave(core, account, { wanted, sandbox }, take),
   );
 }
@@ -52,10 +52,10 @@ async function insertAndSave(
   take: SaveInFlight,
 ): Promise<TakeOutcome> {
   const request = { wanted, sandbox, limits: limitsOf(core.limits, account), nowMs: core.clock.nowMs() };
-  const inserted = await core.store.snapshots.insert(
-    wanted,
-    (facts) => admitSnapshot(facts, request) ?? admitSave(core, take),
-  );
+  const inserted = await core.store.snapshots.insert(wanted, (facts) => {
+    const inProgressBytes = core.savesInFlight.admittedBytesBeside(wanted.id, account.id);
+    return admitSnapshot({ ...facts, inProgressBytes }, request) ?? admitSave(core, take);
+  });
   switch (inserted.kind) {
     case 'refused':
       throw inserted.refusal;

@@ -360,6 +360,27 @@ describe('errors', () => {
     ]);
   });
 
+  test('too much disk space together with the snapshots in progress, but not with those of forks', async () => {
+    await service.core.store.accounts.setLimits('acct_test', { snapshotStorageMb: 3 });
+    const other = (await service.call('POST', '/v1/sandboxes')).body.id;
+    const saves = holdSaves();
+    const [original = service.driver.newest] = service.driver.machines;
+    original.beforeSaved = service.driver.newest.beforeSaved;
+    for (const machine of service.driver.machines) machine.used = { memoryBytes: 2 * 1024 ** 2, diskBytes: 0 };
+    const forking = service.call('POST', `/v1/sandboxes/${other}/fork`);
+    await saves.begun;
+    const taking = [take(), take()];
+    await expect.poll(async () => (await list()).data.length).toBe(2);
+    expect(refusal(await take())).toEqual([
+      429,
+      'quota_exceeded',
+      'The snapshots of this account take 0 bytes of disk space, those in progress may need 4 MiB, and the limit is 3 MiB. Wait until they are ready, or delete one first.',
+    ]);
+    saves.release();
+    expect((await Promise.all([...taking, forking])).map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect((await take()).status).toBe(201);
+  });
+
   test('too little disk on the host, before and during the save', async () => {
     service.driver.newest.used = { memoryBytes: 2 ** 60, diskBytes: 0 };
     const full = [503, 'capacity_unavailable', 'The host has too little free disk for a snapshot. Try again later.'];
