@@ -1,5 +1,5 @@
 import { type AccountLimits, formatBytes, quoteForMessage } from '@mayfly/contract';
-import { ApiError, accountSuspended, notFound } from '../errors/api-error.ts';
+import { ApiError, accountSuspended } from '../errors/api-error.ts';
 import { liveBalanceMicroUsd } from '../money/balance.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import type { NewSnapshot, SnapshotFacts } from '../ports/store/snapshot-store.ts';
@@ -9,8 +9,8 @@ const mebibyte = 1024 ** 2;
 
 export interface SnapshotRequest {
   readonly wanted: NewSnapshot;
-  /** The sandbox to be saved; undefined if the account has no such sandbox. */
-  readonly sandbox: SandboxRecord | undefined;
+  /** The sandbox to be saved. */
+  readonly sandbox: SandboxRecord;
   readonly limits: Pick<AccountLimits, 'snapshots' | 'snapshotStorageMb'>;
   readonly nowMs: number;
 }
@@ -26,7 +26,6 @@ export function admitSnapshot(facts: SnapshotAdmissionFacts, request: SnapshotRe
   const { wanted, sandbox, limits, nowMs } = request;
   if (facts.suspended) return accountSuspended();
   if (facts.aliasTaken) return aliasTaken(wanted.alias ?? '');
-  if (sandbox === undefined) return notFound('sandbox');
   const notRunning = refusalUnlessRunning(sandbox);
   if (notRunning !== undefined) return notRunning;
   const isFree = sandbox.priceMicroUsdPerHour === 0 && wanted.priceMicroUsdPerGbMonth === 0;

@@ -5,7 +5,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import type { NewSnapshot, SnapshotRecord } from '../ports/store/snapshot-store.ts';
-import { refusalUnlessRunning } from '../sandboxes/read.ts';
+import { getSandbox, refusalUnlessRunning } from '../sandboxes/read.ts';
 import { admitSnapshot } from './admit.ts';
 import { deleteFilesLater } from './remove.ts';
 import { admitSave, expectedBytes, saveFailure, saveMachine } from './save-machine.ts';
@@ -18,7 +18,10 @@ export interface TakeOutcome {
   readonly created: boolean;
 }
 
-/** Saves memory and disk of a running sandbox and returns once the snapshot is `ready`. The same idempotency key returns the same snapshot. */
+/**
+ * Saves memory and disk of a running sandbox and returns once the snapshot is `ready`. The same idempotency key returns the same snapshot, also if the
+ * request names another sandbox of the account; one that the account never had is not found.
+ */
 export async function takeSnapshot(
   core: Core,
   account: AccountRecord,
@@ -26,15 +29,14 @@ export async function takeSnapshot(
   body: CreateSnapshotBody,
   idempotencyKey: string | null,
 ): Promise<TakeOutcome> {
-  const sandbox = await core.store.sandboxes.find(account.id, sandboxId);
+  const sandbox = await getSandbox(core, account, sandboxId);
   const wanted: NewSnapshot = {
     id: core.ids.next('snap'),
     accountId: account.id,
     sandboxId,
     name: body.name,
     alias: body.alias,
-    // Without a sandbox there is no size; admission refuses the snapshot, unless it is a replay.
-    size: sandbox?.size ?? 'small',
+    size: sandbox.size,
     idempotencyKey,
     priceMicroUsdPerGbMonth: core.snapshotPriceMicroUsdPerGbMonth,
     createdAtMs: core.clock.nowMs(),
@@ -48,7 +50,7 @@ export async function takeSnapshot(
 async function insertAndSave(
   core: Core,
   account: AccountRecord,
-  { wanted, sandbox }: { readonly wanted: NewSnapshot; readonly sandbox: SandboxRecord | undefined },
+  { wanted, sandbox }: { readonly wanted: NewSnapshot; readonly sandbox: SandboxRecord },
   take: SaveInFlight,
 ): Promise<TakeOutcome> {
   const request = { wanted, sandbox, limits: limitsOf(core.limits, account), nowMs: core.clock.nowMs() };

@@ -146,6 +146,14 @@ describe('an idempotency key', () => {
     expect((await take({ name: 'b' }, keyed)).body).toEqual(first.body);
   });
 
+  test('returns the original for another sandbox of the account, but 404 for one that does not exist', async () => {
+    const first = await take({}, keyed);
+    const other = (await service.call('POST', '/v1/sandboxes')).body.id;
+    const again = await take({}, keyed, other);
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(refusal(await take({}, keyed, 'sbx_unknown'))).toEqual([404, 'not_found', 'No such sandbox.']);
+  });
+
   test('a repeated request waits for the first, which continues without its caller', async () => {
     const saves = holdSaves();
     const first = take({}, keyed);
