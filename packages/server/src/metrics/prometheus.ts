@@ -80,7 +80,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   const snapshotPauses = histogram(
     registry,
     'mayfly_snapshot_pause_seconds',
-    'Time that a machine stood still while it was saved.',
+    'Time that a machine stood still while it was saved for a snapshot or a fork.',
     ['size'],
     [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
   );
@@ -162,10 +162,8 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     teardownFailed: () => teardownsFailed.inc(),
     teardownRetried: () => teardownsRetried.inc(),
     capacityRefused: (reason) => capacity.inc({ reason }),
-    snapshotEnded: ({ size, outcome, durationMs, pausedMs }) => {
-      snapshots.observe({ size, outcome }, durationMs / 1_000);
-      if (pausedMs !== undefined) snapshotPauses.observe({ size }, pausedMs / 1_000);
-    },
+    snapshotEnded: ({ size, outcome, durationMs }) => snapshots.observe({ size, outcome }, durationMs / 1_000),
+    machineSaved: (size, pausedMs) => snapshotPauses.observe({ size }, pausedMs / 1_000),
     snapshotDeleted: () => snapshotsDeleted.inc(),
     sandboxEvicted: (reason) => evicted.inc({ reason }),
     charged: (microUsd) => charged.inc(microUsd),

@@ -30,6 +30,10 @@ export class StubConnector implements GuestConnector {
   readonly identities: GuestIdentity[] = [];
   readonly forgotten: string[] = [];
   readonly expiries: number[] = [];
+  /** How many clocks were set. */
+  clocksSet = 0;
+  /** Runs before a clock is set; a test makes it reject or hang. */
+  beforeClockSet: () => Promise<void> = async () => {};
   /** The files of every machine. */
   readonly files = new StubFiles();
   readonly #disconnects: (() => void)[] = [];
@@ -57,7 +61,10 @@ export class StubConnector implements GuestConnector {
       execute: (request) => Promise.race([this.command(request), lost]),
       forgetExecution: async (id) => void this.forgotten.push(id),
       hello: unused,
-      setClock: unused,
+      setClock: async () => {
+        await this.beforeClockSet();
+        this.clocksSet += 1;
+      },
       stats: unused,
       openTunnel: unused,
       resumeExecution: (id) => Promise.race([this.resumed(id), lost]),

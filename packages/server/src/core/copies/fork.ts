@@ -5,7 +5,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { NewSandbox, SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { insertAdmitted, timeoutMinutesFor } from '../sandboxes/create.ts';
-import { provision } from '../sandboxes/provision.ts';
+import { provision, type SavedOrigin } from '../sandboxes/provision.ts';
 import { getSandbox, requireRunning } from '../sandboxes/read.ts';
 import { deleteFilesLater } from '../snapshots/remove.ts';
 import { admitSave, expectedBytes, saveFailure, saveMachine } from '../snapshots/save-machine.ts';
@@ -37,7 +37,7 @@ export async function forkSandbox(
   countCreations();
   const snapshotId = core.ids.next('snap');
   const neededBytes = await expectedBytes(core, sandboxId);
-  const outcomes = await core.savesInFlight.run(snapshotId, neededBytes, (save) =>
+  const outcomes = await core.savesInFlight.run(snapshotId, { neededBytes }, (save) =>
     fork(core, account, source, { ...body, timeoutMinutes, snapshotId, save }),
   );
   if (outcomes.some((outcome) => 'sandbox' in outcome)) return outcomes;
@@ -86,7 +86,7 @@ async function saveForCopies(
   source: SandboxRecord,
   { count, name, timeoutMinutes, snapshotId, save }: ForkRequest,
 ): Promise<readonly Promise<SandboxRecord>[]> {
-  const saved = Promise.withResolvers<void>();
+  const saved = Promise.withResolvers<SavedOrigin>();
   saved.promise.catch(() => {});
   const nowMs = core.clock.nowMs();
   const wanted = (): NewSandbox => ({
@@ -106,13 +106,15 @@ async function saveForCopies(
   const admissions = await Promise.all(copies.map(({ admitted }) => admitted));
   if (admissions.includes(true)) {
     const request = { snapshotId, sandboxId: source.id, accountId: account.id };
+    // Not the time at which the save starts: snapshots have the times of their requests, and one that is requested while this save waits is saved after it.
+    const copiedAtMs = core.clock.nowMs();
     await saveMachine(core, request).then(
       ({ pausedMs }) => {
         core.log.info(
-          { sandbox_id: source.id, snapshot_id: snapshotId, paused_ms: pausedMs },
+          { sandbox_id: source.id, snapshot_id: snapshotId, paused_ms: Math.round(pausedMs) },
           'machine_saved_for_fork',
         );
-        saved.resolve();
+        saved.resolve({ copiedAtMs });
       },
       (error: unknown) => saved.reject(saveFailure(error)),
     );
@@ -132,7 +134,7 @@ interface CopySource {
   /** The snapshot that is being saved. */
   readonly snapshotId: string;
   /** Resolves once it is saved. */
-  readonly prepared: Promise<void>;
+  readonly prepared: Promise<SavedOrigin>;
   readonly save: SaveInFlight;
 }
 

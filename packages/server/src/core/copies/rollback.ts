@@ -1,6 +1,6 @@
 import type { RollbackSandboxBody } from '@mayfly/contract';
 import type { Core } from '../context.ts';
-import { ApiError } from '../errors/api-error.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import type { Machine } from '../ports/machine-driver.ts';
@@ -11,6 +11,7 @@ import { teardownByDeadline, watchMachine } from '../sandboxes/end.ts';
 import { sendExpiry } from '../sandboxes/extend.ts';
 import { identityOf, launchFailure } from '../sandboxes/provision.ts';
 import { getSandbox, requireRunning } from '../sandboxes/read.ts';
+import { wasDeletedMeanwhile } from '../sandboxes/source.ts';
 import { DeadlineExceeded } from '../scheduling/deadline.ts';
 import { findSnapshotOfLine } from './line.ts';
 
@@ -29,10 +30,11 @@ export async function rollbackSandbox(
 ): Promise<SandboxRecord> {
   const found = await getSandbox(core, account, id);
   requireRunning(found);
-  const snapshot = await findSnapshotOfLine(core, account, found, body.snapshot_id);
+  await findSnapshotOfLine(core, account, found, body.snapshot_id);
   const work = async () => {
     const sandbox = await getSandbox(core, account, id);
     requireRunning(sandbox);
+    const snapshot = await findSnapshotOfLine(core, account, sandbox, body.snapshot_id);
     return await rollBack(core, account, sandbox, snapshot.id);
   };
   try {
@@ -73,7 +75,10 @@ interface LaunchOptions {
   readonly abort: AbortController;
 }
 
-/** A machine restored from the snapshot, with the identity of the sandbox. Leaves nothing behind and throws 503 if there is none. */
+/**
+ * A machine restored from the snapshot, with the identity of the sandbox. If there is none, leaves nothing behind and throws 503, or 404 if the
+ * snapshot was deleted meanwhile.
+ */
 async function launchReplacement(
   core: Core,
   { id, size, accountId, expiresAtMs }: SandboxRecord,
@@ -92,6 +97,7 @@ async function launchReplacement(
     abort.abort(err);
     core.log.error({ sandbox_id: id, account_id: accountId, snapshot_id: snapshotId, err }, 'rollback_failed');
     if (live !== undefined) await core.teardowns.destroyOrphan(live);
+    if (await wasDeletedMeanwhile(core, accountId, snapshotId, err)) throw notFound('snapshot');
     throw launchFailure(err, what, unchanged);
   }
 }

@@ -3,7 +3,8 @@ import type { Charge, SandboxChange, SandboxRecord } from '../ports/store/sandbo
 
 /** The events in the life of a sandbox. */
 export type LifecycleEvent =
-  | { readonly kind: 'machine_ready'; readonly machineId: string }
+  /** `copiedAtMs` is the instant of the copy if it was not known when the sandbox was stored. */
+  | { readonly kind: 'machine_ready'; readonly machineId: string; readonly copiedAtMs?: number }
   | { readonly kind: 'provisioning_failed'; readonly reason: string }
   | { readonly kind: 'delete_requested'; readonly byOperator?: boolean }
   | { readonly kind: 'expiry_passed' }
@@ -75,6 +76,7 @@ function decideProvisioning(
         machineId: event.machineId,
         readyAtMs: nowMs,
         expiresAtMs: expiryOf(state, nowMs, rules),
+        ...(event.copiedAtMs !== undefined && { originAtMs: event.copiedAtMs }),
       };
     case 'provisioning_failed':
       return { status: 'failed', statusReason: `provisioning_failed: ${event.reason}`, idempotencyKey: null };

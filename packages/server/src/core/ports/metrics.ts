@@ -45,13 +45,14 @@ export interface Metrics {
   teardownFailed(): void;
   teardownRetried(): void;
   capacityRefused(reason: 'ceiling' | 'memory' | 'disk' | 'host'): void;
-  /** A snapshot that was admitted is `ready`, or could not be taken. `pausedMs` is how long the machine stood still. */
+  /** A snapshot that was admitted is `ready`, or could not be taken. */
   snapshotEnded(snapshot: {
     readonly size: SizeName;
     readonly outcome: 'ready' | 'failed';
     readonly durationMs: number;
-    readonly pausedMs?: number;
   }): void;
+  /** A machine was saved, for a snapshot or a fork, and stood still for this time. */
+  machineSaved(size: SizeName, pausedMs: number): void;
   snapshotDeleted(): void;
   /** A sandbox was ended because the host ran out of something. */
   sandboxEvicted(shortage: 'memory' | 'disk'): void;
@@ -120,6 +121,7 @@ export const noMetrics: Metrics = {
   teardownRetried() {},
   capacityRefused() {},
   snapshotEnded() {},
+  machineSaved() {},
   snapshotDeleted() {},
   sandboxEvicted() {},
   charged() {},

@@ -2,12 +2,12 @@ import type { CreateSandboxBody } from '@mayfly/contract';
 import { limitsOf } from '../accounts/account-limits.ts';
 import { admit } from '../admission/admit.ts';
 import type { Core } from '../context.ts';
-import { ApiError } from '../errors/api-error.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { InsertOutcome, NewSandbox, SandboxRecord } from '../ports/store/sandbox-store.ts';
 import type { CreateInFlight, CreateOutcome } from './creates-in-flight.ts';
 import { provision } from './provision.ts';
-import { findSource } from './source.ts';
+import { findSource, wasDeletedMeanwhile } from './source.ts';
 
 /** Creates a sandbox and returns once it takes commands. The same idempotency key returns the same sandbox. */
 export async function createSandbox(
@@ -38,10 +38,25 @@ export async function createSandbox(
         return { sandbox: await replay(core, inserted.sandbox), created: false };
       case 'inserted': {
         const options = { abort: create.abort, snapshotId: origin?.snapshotId ?? undefined };
-        return { sandbox: await provision(core, inserted.sandbox, options), created: true };
+        const sandbox = await provision(core, inserted.sandbox, options).catch(async (error: unknown) => {
+          throw await answerFor(core, account, body, { snapshotId: options.snapshotId, error });
+        });
+        return { sandbox, created: true };
       }
     }
   });
+}
+
+/** What the caller of a create that failed is told: 404 if its snapshot was deleted meanwhile. */
+async function answerFor(
+  core: Core,
+  account: AccountRecord,
+  { template }: CreateSandboxBody,
+  { snapshotId, error }: { readonly snapshotId: string | undefined; readonly error: unknown },
+): Promise<unknown> {
+  const reason = error instanceof ApiError ? error.cause : error;
+  if (snapshotId === undefined || !(await wasDeletedMeanwhile(core, account.id, snapshotId, reason))) return error;
+  return notFound(template === null ? 'snapshot' : 'template');
 }
 
 /** The requested lifetime if the account may have it; the default if none is requested. */

@@ -11,13 +11,19 @@ import type { CreateResult } from '../ports/metrics.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { teardown, teardownByDeadline, watchMachine } from './end.ts';
 
+/** A save that a sandbox is copied from. */
+export interface SavedOrigin {
+  /** When the save got in line, in unix milliseconds: the saves of a machine are made in this order. */
+  readonly copiedAtMs: number;
+}
+
 export interface ProvisionOptions {
   /** Cancels the launch and everything after it. */
   readonly abort: AbortController;
   /** The snapshot that the machine is restored from; the template of the sandbox's size when absent. */
   readonly snapshotId?: string | undefined;
-  /** What the launch waits for. A rejection fails the sandbox. */
-  readonly prepared?: Promise<void>;
+  /** The save that the launch waits for. A rejection fails the sandbox. */
+  readonly prepared?: Promise<SavedOrigin>;
 }
 
 /** Gives a `provisioning` sandbox its machine. Returns the running sandbox, or leaves nothing behind and throws 503. */
@@ -28,6 +34,7 @@ export async function provision(
 ): Promise<SandboxRecord> {
   let startedAtMs = performance.now();
   let pooled: LiveMachine | undefined;
+  let origin: SavedOrigin | undefined;
   const report = (outcome: CreateResult): object => {
     const durationMs = performance.now() - startedAtMs;
     core.metrics.createEnded({ size: sandbox.size, outcome, pooled: pooled !== undefined, durationMs });
@@ -35,13 +42,13 @@ export async function provision(
   };
   try {
     if (prepared !== undefined) {
-      await unlessAborted(abort.signal, prepared);
+      origin = await unlessAborted(abort.signal, prepared);
       startedAtMs = performance.now();
     }
     pooled = await claimPooledMachine(core, sandbox, snapshotId);
     const { machine } = pooled ?? (await launchAndClaim(core, sandbox, snapshotId, abort));
     abort.signal.throwIfAborted();
-    const ready = { kind: 'machine_ready', machineId: machine.id } as const;
+    const ready = { kind: 'machine_ready', machineId: machine.id, ...origin } as const;
     const { sandbox: running, changed } = await advance(core, sandbox, ready);
     if (!changed) {
       throw new ApiError('provisioning_failed', `the sandbox became ${running.status} while it was provisioning`);

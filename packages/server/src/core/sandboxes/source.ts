@@ -1,6 +1,7 @@
 import type { CreateSandboxBody, SizeName } from '@mayfly/contract';
 import type { Core } from '../context.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
+import { SnapshotUnusable } from '../ports/machine-driver.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxOrigin } from '../ports/store/sandbox-store.ts';
 import type { SnapshotRecord } from '../ports/store/snapshot-store.ts';
@@ -43,6 +44,20 @@ function sourceOf(
 function wrongSize(snapshot: SnapshotRecord, what: string, size: SizeName | null): ApiError | undefined {
   if (size === null || size === snapshot.size) return undefined;
   return new ApiError('invalid_request', `size must be ${snapshot.size}, the size of the ${what}, or absent`);
+}
+
+/** Whether a launch failed because its snapshot was deleted while the launch waited. False if that cannot be determined now. */
+export async function wasDeletedMeanwhile(
+  core: Pick<Core, 'store'>,
+  accountId: string,
+  snapshotId: string,
+  error: unknown,
+): Promise<boolean> {
+  if (!(error instanceof SnapshotUnusable)) return false;
+  return await core.store.snapshots.find(accountId, snapshotId).then(
+    (found) => found === undefined,
+    () => false,
+  );
 }
 
 /** Why no machine can be restored from a snapshot; undefined if one can. */

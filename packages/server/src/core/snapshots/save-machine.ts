@@ -1,5 +1,6 @@
 import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
+import type { LiveMachine } from '../machines/live-machine.ts';
 import { publicReason } from '../machines/public-reason.ts';
 import { HostFull, HostUnavailable, type SaveResult } from '../ports/machine-driver.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
@@ -14,7 +15,8 @@ interface SaveRequest {
 
 /**
  * Saves the machine of a sandbox, after what else is being done with that machine, and when it is the turn of the account. After the deadline, a save
- * that has not started never starts, and what one that has started stores later is deleted; nothing else is done with the machine until it has ended.
+ * that has not started never starts, and what one that has started stores later is deleted; nothing else is done with the machine until it has ended. The
+ * guest's clock is set afterwards, in the background.
  */
 export async function saveMachine(core: Core, { snapshotId, sandboxId, accountId }: SaveRequest): Promise<SaveResult> {
   const abandoned = new AbortController();
@@ -23,9 +25,14 @@ export async function saveMachine(core: Core, { snapshotId, sandboxId, accountId
     signal.throwIfAborted();
     const live = core.machines.get(sandboxId);
     const save = async () => {
-      const result = await live.machine.save(snapshotId);
-      if (signal.aborted) deleteFilesLater(core, snapshotId);
-      return result;
+      try {
+        const result = await live.machine.save(snapshotId);
+        core.metrics.machineSaved(live.machine.size, result.pausedMs);
+        if (signal.aborted) deleteFilesLater(core, snapshotId);
+        return result;
+      } finally {
+        void core.background.track(setClock(core, sandboxId, live));
+      }
     };
     return await live.whileAlive(core.turns.saves.run(accountId, save, signal));
   });
@@ -34,6 +41,17 @@ export async function saveMachine(core: Core, { snapshotId, sandboxId, accountId
   } catch (error) {
     abandoned.abort(error);
     throw error;
+  }
+}
+
+/** Sets the clock of a machine that was paused, unless the machine is gone. Its virtual clock stood still during the pause. Never rejects. */
+async function setClock(core: Core, sandboxId: string, live: LiveMachine): Promise<void> {
+  if (live.isLost) return;
+  try {
+    const agent = await live.agent();
+    await live.whileAlive(agent.setClock());
+  } catch (err) {
+    if (!live.isLost) core.log.warn({ sandbox_id: sandboxId, machine_id: live.id, err }, 'clock_update_failed');
   }
 }
 

@@ -1,9 +1,15 @@
 import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
 
-/** One snapshot that is taken, or saved for a fork, from before its first step until its caller is answered. */
-export interface SaveInFlight {
+/** What is known of a snapshot before it is saved. */
+interface ExpectedSave {
   /** The disk space that the snapshot is expected to need. */
   readonly neededBytes: number;
+  /** The account whose quota it will count towards; absent for a fork, whose snapshot is not kept. */
+  readonly accountId?: string;
+}
+
+/** One snapshot that is taken, or saved for a fork, from before its first step until its caller is answered. */
+export interface SaveInFlight extends ExpectedSave {
   /** True from the admission of the snapshot until its files are complete: meanwhile it counts towards the disk space of the host. */
   admitted: boolean;
 }
@@ -25,9 +31,9 @@ export class SavesInFlight {
   }
 
   /** Does the work, registered before its first step. It continues when its caller stops waiting. */
-  run<T>(id: string, neededBytes: number, work: (inFlight: SaveInFlight) => Promise<T>): Promise<T> {
+  run<T>(id: string, expected: ExpectedSave, work: (inFlight: SaveInFlight) => Promise<T>): Promise<T> {
     const { promise: outcome, resolve, reject } = Promise.withResolvers<T>();
-    const entry: Entry = { neededBytes, admitted: false, outcome };
+    const entry: Entry = { ...expected, admitted: false, outcome };
     this.#entries.set(id, entry);
     this.#ids.add(id);
     work(entry)
@@ -46,6 +52,16 @@ export class SavesInFlight {
 
   /** The disk space that the admitted snapshots are expected to need. */
   admittedBytes(): number {
-    return [...this.#entries.values()].reduce((sum, entry) => sum + (entry.admitted ? entry.neededBytes : 0), 0);
+    return bytesOf([...this.#entries.values()]);
   }
+
+  /** The same of the snapshots that an account takes, except for the one with this id. */
+  admittedBytesBeside(id: string, accountId: string): number {
+    const others = [...this.#entries].filter(([other, entry]) => other !== id && entry.accountId === accountId);
+    return bytesOf(others.map(([, entry]) => entry));
+  }
+}
+
+function bytesOf(saves: readonly SaveInFlight[]): number {
+  return saves.reduce((sum, save) => sum + (save.admitted ? save.neededBytes : 0), 0);
 }

@@ -5,7 +5,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import type { NewSnapshot, SnapshotRecord } from '../ports/store/snapshot-store.ts';
-import { refusalUnlessRunning } from '../sandboxes/read.ts';
+import { getSandbox, refusalUnlessRunning } from '../sandboxes/read.ts';
 import { admitSnapshot } from './admit.ts';
 import { deleteFilesLater } from './remove.ts';
 import { admitSave, expectedBytes, saveFailure, saveMachine } from './save-machine.ts';
@@ -18,7 +18,10 @@ export interface TakeOutcome {
   readonly created: boolean;
 }
 
-/** Saves memory and disk of a running sandbox and returns once the snapshot is `ready`. The same idempotency key returns the same snapshot. */
+/**
+ * Saves memory and disk of a running sandbox and returns once the snapshot is `ready`. The same idempotency key returns the same snapshot, also if the
+ * request names another sandbox of the account; one that the account never had is not found.
+ */
 export async function takeSnapshot(
   core: Core,
   account: AccountRecord,
@@ -26,21 +29,20 @@ export async function takeSnapshot(
   body: CreateSnapshotBody,
   idempotencyKey: string | null,
 ): Promise<TakeOutcome> {
-  const sandbox = await core.store.sandboxes.find(account.id, sandboxId);
+  const sandbox = await getSandbox(core, account, sandboxId);
   const wanted: NewSnapshot = {
     id: core.ids.next('snap'),
     accountId: account.id,
     sandboxId,
     name: body.name,
     alias: body.alias,
-    // Without a sandbox there is no size; admission refuses the snapshot, unless it is a replay.
-    size: sandbox?.size ?? 'small',
+    size: sandbox.size,
     idempotencyKey,
     priceMicroUsdPerGbMonth: core.snapshotPriceMicroUsdPerGbMonth,
     createdAtMs: core.clock.nowMs(),
   };
   const neededBytes = await expectedBytes(core, sandboxId);
-  return core.savesInFlight.run(wanted.id, neededBytes, (take) =>
+  return core.savesInFlight.run(wanted.id, { neededBytes, accountId: account.id }, (take) =>
     insertAndSave(core, account, { wanted, sandbox }, take),
   );
 }
@@ -48,14 +50,14 @@ export async function takeSnapshot(
 async function insertAndSave(
   core: Core,
   account: AccountRecord,
-  { wanted, sandbox }: { readonly wanted: NewSnapshot; readonly sandbox: SandboxRecord | undefined },
+  { wanted, sandbox }: { readonly wanted: NewSnapshot; readonly sandbox: SandboxRecord },
   take: SaveInFlight,
 ): Promise<TakeOutcome> {
   const request = { wanted, sandbox, limits: limitsOf(core.limits, account), nowMs: core.clock.nowMs() };
-  const inserted = await core.store.snapshots.insert(
-    wanted,
-    (facts) => admitSnapshot(facts, request) ?? admitSave(core, take),
-  );
+  const inserted = await core.store.snapshots.insert(wanted, (facts) => {
+    const inProgressBytes = core.savesInFlight.admittedBytesBeside(wanted.id, account.id);
+    return admitSnapshot({ ...facts, inProgressBytes }, request) ?? admitSave(core, take);
+  });
   switch (inserted.kind) {
     case 'refused':
       throw inserted.refusal;
@@ -90,7 +92,7 @@ async function saveAndComplete(core: Core, snapshot: SnapshotRecord): Promise<Sn
       throw new ApiError('provisioning_failed', 'The snapshot was deleted while it was being taken.');
     }
     const durationMs = performance.now() - startedAtMs;
-    core.metrics.snapshotEnded({ size, outcome: 'ready', durationMs, pausedMs });
+    core.metrics.snapshotEnded({ size, outcome: 'ready', durationMs });
     core.log.info(
       { ...ids, bytes, save_ms: Math.round(durationMs), paused_ms: Math.round(pausedMs) },
       'snapshot_taken',

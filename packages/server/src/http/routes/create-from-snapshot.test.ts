@@ -127,6 +127,24 @@ test('a snapshot that cannot run here: 503 with the reason for its owner, also i
   });
 });
 
+test.each([
+  ['snapshot', (id: string) => ({ snapshot_id: id })],
+  ['template', () => ({ template: 'web-app' })],
+])('a %s that is deleted while the launch waits: 404, as for an unknown one', async (what, bodyOf) => {
+  const snapshotId = await storeSnapshot(service, sandboxId, { alias: 'web-app' });
+  const [launching, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  service.driver.beforeLaunched = () => {
+    launching.resolve();
+    return released.promise;
+  };
+  const answer = create(bodyOf(snapshotId));
+  await launching.promise;
+  expect((await service.call('DELETE', `/v1/snapshots/${snapshotId}`)).status).toBe(200);
+  released.resolve();
+  expect(errorOf(await answer)).toEqual([404, 'not_found', `No such ${what}.`]);
+  expect((await service.call('GET', '/v1/sandboxes')).body.data[0]).toMatchObject({ status: 'failed', ready_at: null });
+});
+
 test('a copy of a template comes from the pool, whether it is named by alias or by snapshot', async () => {
   await using pooled = await stubService({}, { MAYFLY_POOL: 'template:a@localhost/web-app=1' });
   const { body } = await pooled.call('POST', '/v1/sandboxes');

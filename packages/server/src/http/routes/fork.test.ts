@@ -41,6 +41,14 @@ test('copies of one save: running, each with an identity of its own, and no snap
   expect(record?.origin).toMatchObject({ sandboxId, snapshotId: null });
 });
 
+test('its pause is measured once, however many copies are made, as that of a snapshot is', async () => {
+  const pauses = async () => (await service.app.inject('/metrics')).body.match(/^mayfly_snapshot_pause_.*_count.*/gm);
+  await fork({ count: 3 });
+  expect(await pauses()).toEqual(['mayfly_snapshot_pause_seconds_count{size="medium"} 1']);
+  await service.call('POST', `/v1/sandboxes/${sandboxId}/snapshots`);
+  expect(await pauses()).toEqual(['mayfly_snapshot_pause_seconds_count{size="medium"} 2']);
+});
+
 test('a copy that is refused is an error; the others are made', async () => {
   await service.core.store.accounts.setLimits('acct_test', { concurrentSandboxes: 3 });
   const results = resultsOf(await fork({ count: 4 }));

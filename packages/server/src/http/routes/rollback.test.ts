@@ -167,6 +167,53 @@ describe('which snapshots', () => {
     expect((await rollback(ofCopy, sandboxId)).status).toBe(400);
   });
 
+  /** Starts a fork of the sandbox. Resolves to the id of the copy. */
+  const fork = async () => {
+    const { body } = await service.call('POST', `/v1/sandboxes/${sandboxId}/fork`);
+    return String((body as unknown as { data: [{ sandbox: { id: string } }] }).data[0].sandbox.id);
+  };
+  const take = async () => (await service.call('POST', `/v1/sandboxes/${sandboxId}/snapshots`)).body.id;
+
+  test('a fork returns to one that was saved before it, although the fork was requested first', async () => {
+    const { sandboxes } = service.store;
+    const insert = sandboxes.insert.bind(sandboxes);
+    const [inserting, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    vi.spyOn(sandboxes, 'insert').mockImplementationOnce(async (...given) => {
+      inserting.resolve();
+      await released.promise;
+      return await insert(...given);
+    });
+    const forked = fork();
+    await inserting.promise;
+    service.clock.advanceMs(1_000);
+    const before = await take();
+    service.clock.advanceMs(1_000);
+    released.resolve();
+    expect((await rollback(before, await forked)).status).toBe(200);
+  });
+
+  test('a fork does not return to one that was requested while the fork waited, and saved after it', async () => {
+    const [saving, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    original().beforeSaved = () => {
+      saving.resolve();
+      return saved.promise;
+    };
+    const waits = vi.spyOn(service.core.machineLocks, 'run');
+    const first = take();
+    await saving.promise;
+    const forked = fork();
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledTimes(2), { timeout: 30_000 });
+    service.clock.advanceMs(1_000);
+    const after = take();
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledTimes(3), { timeout: 30_000 });
+    service.clock.advanceMs(1_000);
+    saved.resolve();
+    const copy = await forked;
+    expect([(await rollback(await first, copy)).status, (await rollback(await after, copy)).status]).toEqual([
+      200, 400,
+    ]);
+  });
+
   test('not one of an unrelated sandbox, an unknown one, or one that is not ready', async () => {
     const other = (await service.call('POST', '/v1/sandboxes')).body.id;
     expect((await rollback(await storeSnapshot(service, other))).status).toBe(400);
@@ -367,6 +414,46 @@ test.each([
   await stop(service.core);
   expect((await answer).status).toBe(503);
   expect(service.driver.machines).toHaveLength(1);
+});
+
+describe('a snapshot that is deleted: 404, as for an unknown one, and the sandbox goes on', () => {
+  const expectNotFound = async (answer: ReturnType<typeof rollback>) => {
+    expect(errorOf(await answer)).toEqual([404, 'not_found', 'No such snapshot.']);
+    await service.core.background.idle();
+    expect(service.driver.machines.filter(({ destroyed }) => !destroyed)).toEqual([original()]);
+    expect(machineOf()).toBe(original());
+  };
+
+  test('while the rollback waits for a save, even if its files are still there', async () => {
+    const [saving, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    original().beforeSaved = () => {
+      saving.resolve();
+      return saved.promise;
+    };
+    const taking = service.call('POST', `/v1/sandboxes/${sandboxId}/snapshots`);
+    await saving.promise;
+    const waits = vi.spyOn(service.core.machineLocks, 'run');
+    const answer = rollback();
+    await vi.waitFor(() => expect(waits).toHaveBeenCalledOnce(), { timeout: 30_000 });
+    service.driver.deleteSnapshot = () => Promise.reject(new Error('not now'));
+    await service.call('DELETE', `/v1/snapshots/${snapshotId}`);
+    saved.resolve();
+    await taking;
+    await expectNotFound(answer);
+  });
+
+  test('while its launch waits', async () => {
+    const [launching, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    service.driver.beforeLaunched = () => {
+      launching.resolve();
+      return released.promise;
+    };
+    const answer = rollback();
+    await launching.promise;
+    await service.call('DELETE', `/v1/snapshots/${snapshotId}`);
+    released.resolve();
+    await expectNotFound(answer);
+  });
 });
 
 test('a rollback that waits too long for a save answers 503 and never starts', async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import { stubFileBytes } from '../../../test/core/stub-driver.ts';
 import { hashApiKey } from '../../core/accounts/api-keys.ts';
+import { GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import { HostFull, HostUnavailable } from '../../core/ports/machine-driver.ts';
 import { detachAllSandboxes } from '../../core/sandboxes/end.ts';
 import { keepSnapshots } from '../../core/snapshots/recover.ts';
@@ -92,6 +93,50 @@ describe('taking', () => {
   });
 });
 
+describe('the clock of a machine that was saved', () => {
+  const warnings = () => service.logged.filter((line) => line.event === 'clock_update_failed');
+
+  test('is set again, also after a fork and after a save that failed', async () => {
+    const { connector, core, driver } = service;
+    const setsAfter = async (work: Promise<unknown>) => {
+      await work;
+      await core.background.idle();
+      return connector.clocksSet;
+    };
+    expect(await setsAfter(take())).toBe(1);
+    expect(await setsAfter(service.call('POST', `/v1/sandboxes/${sandboxId}/fork`, { count: 2 }))).toBe(2);
+    const [original = driver.newest] = driver.machines;
+    original.beforeSaved = () => Promise.reject(new Error('no'));
+    expect(await setsAfter(take())).toBe(3);
+  });
+
+  test('does not delay the snapshot', async () => {
+    const set = Promise.withResolvers<void>();
+    service.connector.beforeClockSet = () => set.promise;
+    expect([(await take()).status, (await take()).status]).toEqual([201, 201]);
+    set.resolve();
+  });
+
+  test('does not fail the snapshot, and a failure is logged', async () => {
+    service.connector.beforeClockSet = () => Promise.reject(new GuestUnreachable('the connection was lost'));
+    expect((await take()).status).toBe(201);
+    await service.core.background.idle();
+    expect(warnings()).toMatchObject([{ sandbox_id: sandboxId, machine_id: service.driver.newest.id }]);
+  });
+
+  test('is left alone once the machine is gone', async () => {
+    const saves = holdSaves();
+    const taking = take();
+    await saves.begun;
+    await service.call('DELETE', `/v1/sandboxes/${sandboxId}`);
+    await taking;
+    saves.release();
+    await new Promise(setImmediate);
+    await service.core.background.idle();
+    expect([service.connector.clocksSet, service.connector.attaches.length, warnings()]).toEqual([0, 1, []]);
+  });
+});
+
 describe('an idempotency key', () => {
   test('returns the same snapshot, also for another body and once the sandbox is gone', async () => {
     const first = await take({ alias: 'a' }, keyed);
@@ -99,6 +144,14 @@ describe('an idempotency key', () => {
     expect([again.status, again.body.id, again.headers.location]).toEqual([200, first.body.id, undefined]);
     await service.call('DELETE', `/v1/sandboxes/${sandboxId}`);
     expect((await take({ name: 'b' }, keyed)).body).toEqual(first.body);
+  });
+
+  test('returns the original for another sandbox of the account, but 404 for one that does not exist', async () => {
+    const first = await take({}, keyed);
+    const other = (await service.call('POST', '/v1/sandboxes')).body.id;
+    const again = await take({}, keyed, other);
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(refusal(await take({}, keyed, 'sbx_unknown'))).toEqual([404, 'not_found', 'No such sandbox.']);
   });
 
   test('a repeated request waits for the first, which continues without its caller', async () => {
@@ -313,6 +366,27 @@ describe('errors', () => {
       'quota_exceeded',
       'The snapshots of this account take 1 MiB of disk space, and the limit is 1 MiB. Delete one first.',
     ]);
+  });
+
+  test('too much disk space together with the snapshots in progress, but not with those of forks', async () => {
+    await service.core.store.accounts.setLimits('acct_test', { snapshotStorageMb: 3 });
+    const other = (await service.call('POST', '/v1/sandboxes')).body.id;
+    const saves = holdSaves();
+    const [original = service.driver.newest] = service.driver.machines;
+    original.beforeSaved = service.driver.newest.beforeSaved;
+    for (const machine of service.driver.machines) machine.used = { memoryBytes: 2 * 1024 ** 2, diskBytes: 0 };
+    const forking = service.call('POST', `/v1/sandboxes/${other}/fork`);
+    await saves.begun;
+    const taking = [take(), take()];
+    await expect.poll(async () => (await list()).data.length).toBe(2);
+    expect(refusal(await take())).toEqual([
+      429,
+      'quota_exceeded',
+      'The snapshots of this account take 0 bytes of disk space, those in progress may need 4 MiB, and the limit is 3 MiB. Wait until they are ready, or delete one first.',
+    ]);
+    saves.release();
+    expect((await Promise.all([...taking, forking])).map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect((await take()).status).toBe(201);
   });
 
   test('too little disk on the host, before and during the save', async () => {

@@ -35,15 +35,10 @@ import { type ReclaimParts, reclaimVanishedOwners } from './owners/vanished-owne
 import { CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import { restoreMachine } from './restore.ts';
 import { Bases } from './snapshots/bases.ts';
-import { engineFor, requirementsOf, whyNotSavable } from './snapshots/compatibility.ts';
+import { engineFor, explainFailedLoad, requirementsOf, whyNotSavable } from './snapshots/compatibility.ts';
 import { linkRestoreFiles } from './snapshots/restore-files.ts';
 import { MachineSaver } from './snapshots/save.ts';
-import {
-  type MachineRequirements,
-  type OpenedSnapshot,
-  SnapshotFolders,
-  type SnapshotManifest,
-} from './snapshots/snapshot-folder.ts';
+import { type MachineRequirements, type OpenedSnapshot, SnapshotFolders } from './snapshots/snapshot-folder.ts';
 import { runStep, type StepRunner, stepsUntil } from './steps.ts';
 import type { Template } from './template/template.ts';
 
@@ -247,9 +242,13 @@ export class QemuDriver implements MachineDriver {
         `The snapshot ${snapshotId} has the size ${snapshot.manifest.size}, and cannot become a sandbox of the size ${size}.`,
       );
     }
-    const explainLoad = (error: unknown): unknown => explainOtherQemu(error, snapshot.manifest, engine);
     const fitting = engineFor(snapshot.manifest, engine);
-    return { engine: fitting, origin: originOf(snapshot, requirementsOf(fitting, size)), hardware: size, explainLoad };
+    return {
+      engine: fitting,
+      origin: originOf(snapshot, requirementsOf(fitting, size)),
+      hardware: size,
+      explainLoad: (error) => explainFailedLoad(error, snapshot.manifest, engine),
+    };
   }
 
   async launch({ id, size, snapshotId, egress, signal }: LaunchRequest): Promise<QemuMachine> {
@@ -311,15 +310,6 @@ function originOf({ manifest, files }: OpenedSnapshot, requirements: MachineRequ
         throw new SnapshotUnusable(`There is no snapshot ${manifest.id} on this host.`, { cause });
       }),
   };
-}
-
-/** A newer QEMU usually loads what an older one saved, but not always. */
-function explainOtherQemu(error: unknown, { id, qemuVersion }: SnapshotManifest, { versionText }: QemuEngine): unknown {
-  if (qemuVersion === versionText) return error;
-  return new SnapshotUnusable(
-    `The snapshot ${id} was saved with QEMU ${qemuVersion} and could not be launched with QEMU ${versionText}.`,
-    { cause: error },
-  );
 }
 
 /** The bases that machines were launched from. */

@@ -225,6 +225,7 @@ function columnsOf(change: SandboxChange): Partial<SandboxesTable> {
     ...(change.statusReason !== undefined && { status_reason: change.statusReason }),
     ...(change.timeoutMinutes !== undefined && { timeout_minutes: change.timeoutMinutes }),
     ...(change.machineId !== undefined && { machine_id: change.machineId }),
+    ...(change.originAtMs !== undefined && { origin_at_ms: change.originAtMs }),
     ...(change.readyAtMs !== undefined && { ready_at_ms: change.readyAtMs }),
     ...(change.expiresAtMs !== undefined && { expires_at_ms: change.expiresAtMs }),
     ...(change.deletedAtMs !== undefined && { deleted_at_ms: change.deletedAtMs }),

@@ -64,6 +64,8 @@ export interface SandboxChange {
   readonly statusReason?: string | null;
   readonly timeoutMinutes?: number;
   readonly machineId?: string;
+  /** The instant of the copy. */
+  readonly originAtMs?: number;
   readonly readyAtMs?: number;
   readonly expiresAtMs?: number;
   readonly deletedAtMs?: number;
