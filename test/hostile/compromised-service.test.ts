@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,6 +27,7 @@ import { preparedHost } from '../support/prepared-host.ts';
 import { takePeakBytes } from '../support/process-memory.ts';
 import { type ServiceProcess, useServiceProcesses } from '../support/service-process.ts';
 import { freePort, type ServiceData, unlimitedRates } from '../support/service-settings.ts';
+import { deleteSnapshot, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
 import { childrenOf, commandOf } from '../support/supervised-processes.ts';
 
 const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? length(15_000, 100_000));
@@ -39,11 +40,12 @@ const controlFileNames = ['tasks', 'notify_on_release'];
 const silentConnections = 200;
 const mostHostGrowthMib = 256;
 
-/** A data folder with its service and a sandbox. */
+/** A data folder with its service, a sandbox and a snapshot of it. */
 interface Side extends ServiceFolders {
   readonly data: ServiceData;
   readonly service: ServiceProcess;
   readonly sandbox: SandboxBody;
+  readonly snapshot: SnapshotBody;
 }
 
 const processes = useServiceProcesses();
@@ -80,7 +82,8 @@ async function startSide(): Promise<Side> {
   const service = await processes.start(data, { ...unlimitedRates, ...settings });
   const sandbox = await createSandbox(service);
   await output(service, sandbox.id, 'echo kept > /workspace/mark');
-  return { data, service, sandbox, ...serviceFolders(data.dataDir) };
+  const snapshot = await takeSnapshot(service, sandbox.id);
+  return { data, service, sandbox, snapshot, ...serviceFolders(data.dataDir) };
 }
 
 /** Ends the service of the own data folder, and keeps its supervisor from starting another one. */
@@ -101,23 +104,39 @@ function signalSupervisor(signal: NodeJS.Signals): void {
   if (pid !== undefined) signalProcess(pid, signal);
 }
 
-/** The processes and rules of the machines that nobody asked to change. */
+/** The processes, rules and snapshots that nobody asked to change. */
 async function stateOfInnocents() {
   return await Promise.all(
-    [own, other].map(async ({ data, sandbox }) => {
+    [own, other].map(async ({ data, sandbox, snapshot }) => {
       const pid = (await machinePids(data.dataDir)).get(sandbox.id) ?? 0;
       const record = await readMachineRecord(join(data.dataDir, 'machines', sandbox.id, 'machine.json'));
       const network = `/run/netns/mayfly-${record?.lease.slot}`;
       const rules = execFileSync('nsenter', [`--net=${network}`, 'nft', '-s', 'list', 'ruleset'], { encoding: 'utf8' });
       expect(rules).toContain('table');
-      return { process: readProcessIdentity(pid), network, rules };
+      const saved = filesOf(join(data.dataDir, 'snapshots', snapshot.id));
+      expect(saved.length).toBeGreaterThan(0);
+      return { process: readProcessIdentity(pid), network, rules, saved };
     }),
   );
+}
+
+/** The names, sizes and last changes of the files in a folder. */
+function filesOf(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .toSorted()
+    .map((name) => [name, ...Object.values(changeOf(join(folder, name)))].join(' '));
+}
+
+function changeOf(path: string) {
+  const { size, ino, mtimeMs } = statSync(path);
+  return { size, ino, mtimeMs };
 }
 
 async function targets(): Promise<ProbeTargets> {
   const { templates } = preparedHost();
   const machineOf = ({ data, sandbox }: Side) => join(data.dataDir, 'machines', sandbox.id);
+  const savedBy = ({ data, snapshot }: Side) => join(data.dataDir, 'snapshots', snapshot.id);
+  const savedFile = (side: Side, kind: string) => globSync(join(savedBy(side), `${kind}.*`))[0] ?? '';
   const qemuOf = async ({ data, sandbox }: Side) => (await machinePids(data.dataDir)).get(sandbox.id);
   const cgroupOf = ({ data, sandbox }: Side) =>
     globSync(`/sys/fs/cgroup/{,*/}mayfly/${instanceOf(data.dataDir)}/${sandbox.id}/cgroup.procs`)[0] ?? '';
@@ -132,6 +151,11 @@ async function targets(): Promise<ProbeTargets> {
       'the memory of its own machine': `/proc/${ownQemu}/mem`,
       "another data folder's disk": join(machineOf(other), 'disk.qcow2'),
       "the memory of another data folder's machine": `/proc/${otherQemu}/mem`,
+      "its own snapshot's memory": savedFile(own, 'ram'),
+      "another data folder's snapshot": savedBy(other),
+      "the memory of another data folder's snapshot": savedFile(other, 'ram'),
+      "the disk of another data folder's snapshot": savedFile(other, 'disk'),
+      "the manifest of another data folder's snapshot": join(savedBy(other), 'snapshot.json'),
       'the folder of its own machines': join(own.data.dataDir, 'machines'),
       'the lock of its own data folder': join(own.data.dataDir, 'lock'),
       'another data folder': other.data.dataDir,
@@ -148,6 +172,10 @@ async function targets(): Promise<ProbeTargets> {
       "its own machine's disk": join(machineOf(own), 'disk.qcow2'),
       "another data folder's disk": join(machineOf(other), 'disk.qcow2'),
       "another data folder's database": join(other.serviceDir, 'mayfly.db'),
+      "its own snapshot's memory": savedFile(own, 'ram'),
+      "the memory of another data folder's snapshot": savedFile(other, 'ram'),
+      "the manifest of another data folder's snapshot": join(savedBy(other), 'snapshot.json'),
+      "another data folder's snapshots": join(other.data.dataDir, 'snapshots', 'snap_new'),
       "a template's memory": templates.small.ramPath,
       "its own machine's cgroup": cgroupOf(own),
       "another machine's cgroup": cgroupOf(other),
@@ -178,7 +206,7 @@ async function targets(): Promise<ProbeTargets> {
 }
 
 describe('a program in place of the service, started exactly as the service is', () => {
-  it('is refused machines, templates, files of root, devices, the network, cgroups, processes and another data folder', async () => {
+  it('is refused machines, snapshots, templates, files of root, devices, the network, cgroups, processes and another data folder', async () => {
     const given = await targets();
     // All of it exists, so it is refused and not missing.
     expect(Object.entries(given.processes).filter(([, pid]) => readProcessIdentity(pid ?? 0) === undefined)).toEqual(
@@ -229,10 +257,18 @@ describe('a program in place of the service, started exactly as the service is',
     }
     expect(await stateOfInnocents()).toEqual(untouched);
     expect(own.service.processes.host).toBe(hostPid);
-    const created = await createSandbox(own.service);
-    expect((await exec(own.service, created.id, 'true')).exit_code).toBe(0);
+    const created = await createSandbox(own.service, { snapshot_id: own.snapshot.id });
+    expect(await output(own.service, created.id, 'cat /workspace/mark')).toBe('kept');
+    const copy = await createSandbox(other.service, { snapshot_id: other.snapshot.id });
+    expect(await output(other.service, copy.id, 'cat /workspace/mark')).toBe('kept');
+    await deleteSandbox(other.service, copy.id);
     expect(await unexpectedResources(own.data.dataDir, [own.sandbox.id, created.id], 0)).toEqual([]);
     expect(await unexpectedResources(other.data.dataDir, [other.sandbox.id], 0)).toEqual([]);
+    for (const { data, service, snapshot } of [own, other]) {
+      await deleteSnapshot(service, snapshot.id);
+      // What the messages saved is in no record, so the service removes it.
+      await expect.poll(() => readdirSync(join(data.dataDir, 'snapshots'))).toEqual([]);
+    }
     await Promise.all([own.service.destroy(), other.service.destroy()]);
     for (const { data } of [own, other]) expect(await leftovers(data.dataDir)).toEqual([]);
     expect(await leftSince(before)).toEqual([]);
@@ -247,7 +283,7 @@ async function flood(): Promise<FloodReport> {
     seed,
     shares,
     silentConnections,
-    foreignIds: [other.sandbox.id, ...controlFileNames],
+    foreignIds: [other.sandbox.id, other.snapshot.id, ...controlFileNames],
   };
   const script = join(import.meta.dirname, '../../packages/server/test/host/flood-host.ts');
   const argv = ['--disable-warning=ExperimentalWarning', script, JSON.stringify(task)];

@@ -100,6 +100,32 @@ describe('the jail', () => {
   });
 });
 
+it('a machine can be saved, copied, and replaced by its saved state', async () => {
+  const start = 'echo kept > /workspace/mark; (sleep 86399 >/dev/null 2>&1 &)';
+  expect(await run(`${start}; cat /workspace/mark`)).toBe('kept');
+  const { snapshot, pausedMs } = await machine.save('snap_kvm');
+  console.log(`saved on KVM: paused ${pausedMs} ms, ${JSON.stringify(snapshot.files)}`);
+  expect(await run('rm /workspace/mark; pkill -xc sleep')).toBe('1');
+  // First a copy beside the original, then one in place of the first, as a rollback makes it.
+  for (const id of ['kvm-copy', 'kvm-rolled-back']) {
+    const copy = await host.driver.launch({ id, size: 'small', snapshotId: 'snap_kvm' });
+    try {
+      const copied = await createGuestConnector().attach(copy, attachMs);
+      await copied.setIdentity({ hostname: id, machineId: '0123456789abcdef0123456789abcdef', expiresAtMs: 0 });
+      const command = 'cat /workspace/mark; pgrep -xc sleep; hostname; date +%s%3N';
+      const request = { id: `exec_${id}`, command, cwd: '/', env: {}, timeoutMs: 300_000, captureBytes: 1_000 };
+      const [mark, sleeping, hostname, dateMs] = (await copied.execute(request)).stdout.toString().trim().split('\n');
+      copied.close();
+      expect([mark, sleeping, hostname]).toEqual(['kept', '1', id]);
+      // An emulated outer machine answers within seconds.
+      expect(Math.abs(Number(dateMs) - Date.now())).toBeLessThan(60_000);
+    } finally {
+      await copy.destroy();
+    }
+  }
+  await host.driver.deleteSnapshot('snap_kvm');
+});
+
 describe('the clock of a restored machine', () => {
   /** The guest's monotonic clock, and when the host asked and had the answer; all in milliseconds. */
   async function readClock() {

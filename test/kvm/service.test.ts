@@ -5,7 +5,7 @@ import { visitPreview } from '../support/conformance/http-client.ts';
 import { machinePids } from '../support/machine-processes.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { freePort, newServiceData, type ServiceData, unlimitedRates } from '../support/service-settings.ts';
-import { deleteSnapshot, takeSnapshot } from '../support/snapshots.ts';
+import { deleteSnapshot, rollBack, takeSnapshot } from '../support/snapshots.ts';
 
 // One sandbox goes through everything, in order, because creating one takes longest in an emulated outer machine.
 let data: ServiceData;
@@ -66,7 +66,7 @@ it('a file goes in and comes out unchanged', async () => {
   expect(Buffer.from(content, encoding).equals(bytes)).toBe(true);
 });
 
-it('a snapshot has the processes of the instant, in a copy with an identity of its own and the right clock', async () => {
+it('a snapshot has the processes of the instant, in a copy with an identity of its own and the right clock, and after a rollback', async () => {
   await exec(service, sandbox.id, 'echo kept > mark; (sleep 86399 >/dev/null 2>&1 &)');
   const taken = await takeSnapshot(service, sandbox.id);
   const copy = await createSandbox(service, { snapshot_id: taken.id });
@@ -78,6 +78,9 @@ it('a snapshot has the processes of the instant, in a copy with an identity of i
   expect(Math.abs(guestMs - Date.now())).toBeLessThan(60_000);
   expect(await output(service, sandbox.id, 'pkill -xc sleep')).toBe('1');
   await deleteSandbox(service, copy.id);
+  await exec(service, sandbox.id, 'rm mark');
+  await rollBack(service, sandbox.id, taken.id);
+  expect(await output(service, sandbox.id, 'cat mark; pkill -xc sleep')).toBe('kept\n1');
   await deleteSnapshot(service, taken.id);
 });
 

@@ -28,9 +28,9 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 describe('the original', () => {
-  it('goes on with its processes, open files and listening server', async () => {
+  it('goes on with its processes, open files, local connections and listening server', async () => {
     const after = await askWitness(service, original.id, 'note written after the snapshot');
-    expect(after).toMatchObject({ pid: before.pid, ballast_intact: true });
+    expect(after).toMatchObject({ pid: before.pid, ballast_intact: true, connected: true });
     expect(after.counted).toBeGreaterThan(before.counted);
     expect(after.nameless).toBe('written before the snapshot\nwritten after the snapshot\n');
     const read = (await (await call(service, 'GET', `/sandboxes/${original.id}`)).json()) as SandboxBody;
@@ -50,7 +50,7 @@ describe('forks', () => {
     expect(forks).toHaveLength(3);
     const states = await Promise.all(forks.map((id) => askWitness(service, id, 'state')));
     for (const state of states) {
-      expect(state).toMatchObject({ pid: before.pid, ballast_intact: true });
+      expect(state).toMatchObject({ pid: before.pid, ballast_intact: true, connected: true });
       expect(state.nameless).toContain('written after the snapshot');
     }
     expect(await listSnapshots(service)).toEqual([snapshot]);
@@ -89,10 +89,10 @@ describe(`${copies} copies at once`, () => {
     expect(await output(service, first?.id ?? '', 'ls /sys/bus/*/drivers/vmgenid')).toContain('QEMUVGID');
   });
 
-  it('have the memory, open files and server of the instant', async () => {
+  it('have the memory, open files, local connections and server of the instant', async () => {
     const states = await each((id) => askWitness(service, id, 'state'));
     for (const state of states) {
-      expect(state).toMatchObject({ pid: before.pid, ballast_intact: true });
+      expect(state).toMatchObject({ pid: before.pid, ballast_intact: true, connected: true });
       expect(state.nameless).toBe('written before the snapshot\n');
       expect(state.counted).toBeGreaterThan(before.counted);
     }
@@ -127,7 +127,11 @@ describe(`${copies} copies at once`, () => {
     await Promise.all(copied.map(({ id }) => deleteSandbox(service, id)));
     await deleteSnapshot(service, snapshot.id);
     const grandchild = await createSandbox(service, { snapshot_id: again.id });
-    expect(await askWitness(service, grandchild.id, 'state')).toMatchObject({ pid: before.pid, ballast_intact: true });
+    expect(await askWitness(service, grandchild.id, 'state')).toMatchObject({
+      pid: before.pid,
+      ballast_intact: true,
+      connected: true,
+    });
     await deleteSandbox(service, grandchild.id);
     await deleteSnapshot(service, again.id);
   });

@@ -10,6 +10,8 @@ export interface WitnessState {
   readonly pid: number;
   readonly counted: number;
   readonly ballast_intact: boolean;
+  /** Whether a local connection that it opened at its start still carries bytes. */
+  readonly connected: boolean;
   readonly nameless: string;
 }
 

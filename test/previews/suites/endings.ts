@@ -10,6 +10,7 @@ import { connectHttp2, connectionOptions, exchangeMessage, openWebSocket } from 
 import { nodeServer, startNodeServer, startServer } from '../../support/previews/guest-server.ts';
 import { type OpenPreview, openPreview, type PreviewFixture } from '../../support/previews/preview-fixture.ts';
 import { requestHttp2, responseHead, startVisit, visit, visitJson } from '../../support/previews/visit.ts';
+import { deleteSnapshot, rollBack, takeSnapshot } from '../../support/snapshots.ts';
 
 /** Far above what is observed (about 150 ms), far below every idle timeout. */
 const promptMs = 30_000;
@@ -74,6 +75,15 @@ export function describeEndings(fixture: PreviewFixture) {
         await expect
           .poll(() => visitJson(fixture.preview, '/say', { method: 'POST', body: 'x' }))
           .toEqual({ listeners: 0 });
+      });
+
+      it('when the sandbox is rolled back; the preview then leads to the server of the snapshot', async () => {
+        const { service, sandbox } = fixture;
+        const snapshot = await takeSnapshot(service, sandbox.id);
+        const allClosed = await openOneOfEachKind(fixture.preview);
+        expect(await closeTimeMs(allClosed, () => rollBack(service, sandbox.id, snapshot.id))).toBeLessThan(promptMs);
+        expect((await visit(fixture.preview)).status).toBe(200);
+        await deleteSnapshot(service, snapshot.id);
       });
 
       it('even if they are idle', async () => {

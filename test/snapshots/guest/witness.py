@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import socket
 import socketserver
 import ssl
 import sys
@@ -18,6 +19,11 @@ counted = 0
 nameless = open("/workspace/nameless", "w+b", buffering=0)
 os.unlink("/workspace/nameless")
 nameless.write(b"written before the snapshot\n")
+# A local connection, which exists as long as the program.
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    near_end = socket.create_connection(listener.getsockname(), timeout=60)
+    far_end, _ = listener.accept()
+far_end.settimeout(60)
 
 
 def count():
@@ -45,12 +51,18 @@ def is_intact():
     return same and hashlib.sha256(piece).hexdigest() == piece_digest
 
 
+def is_connected():
+    near_end.sendall(b"still there?")
+    return far_end.recv(100) == b"still there?"
+
+
 def state(_):
     nameless.seek(0)
     return {
         "pid": os.getpid(),
         "counted": counted,
         "ballast_intact": is_intact(),
+        "connected": is_connected(),
         "nameless": nameless.read().decode(),
     }
 

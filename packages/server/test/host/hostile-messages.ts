@@ -68,11 +68,15 @@ function validCalls(foreignIds: readonly string[]) {
     fc.record({ call: fc.constant('snapshots'), after: machine }, { requiredKeys: ['call'] }),
   );
   const launch = { call: fc.constant('launch'), machine: launchedId, size: fc.constantFrom(...sizes), egress };
+  const copy = { ...launch, snapshot: machine };
   const changing = fc.oneof(
-    { weight: 3, arbitrary: fc.record({ call: fc.constantFrom('pause', 'resume', 'destroy'), machine }) },
-    { weight: 2, arbitrary: fc.record(launch) },
-    { weight: 1, arbitrary: fc.record({ call: fc.constant('set_egress'), machine, egress }) },
-    { weight: 1, arbitrary: fc.record({ call: fc.constant('delete_snapshot'), snapshot: machine }) },
+    { weight: 60, arbitrary: fc.record({ call: fc.constantFrom('pause', 'resume', 'destroy'), machine }) },
+    { weight: 40, arbitrary: fc.record(launch) },
+    { weight: 20, arbitrary: fc.record({ call: fc.constant('set_egress'), machine, egress }) },
+    { weight: 20, arbitrary: fc.record({ call: fc.constant('delete_snapshot'), snapshot: machine }) },
+    // Few, because a save of a real machine takes seconds.
+    { weight: 2, arbitrary: fc.record({ call: fc.constant('save'), machine, snapshot: machine }) },
+    { weight: 6, arbitrary: fc.record(copy) },
   );
   return { reading, changing };
 }
