@@ -39,6 +39,14 @@ describe('the original', () => {
     expect(snapshot).toMatchObject({ alias: 'witness', sandbox_id: original.id, size: 'small' });
     expect(snapshot.bytes).toBeGreaterThan(0);
   });
+
+  it('has the right clock again, although it stood still for a moment', async () => {
+    const behindMs = async () => {
+      const askedAtMs = Date.now();
+      return askedAtMs - Number(await output(service, original.id, 'date +%s%3N'));
+    };
+    await expect.poll(behindMs).toBeLessThan(50);
+  });
 });
 
 describe('forks', () => {
