@@ -1,7 +1,9 @@
 const { readdirSync } = require('node:fs');
 const path = require('node:path');
 
-/** The directions of imports: contract ← core ← adapters ← app ← setup. Adapters never import each other. */
+/**
+ * The directions of imports: contract ← core ← adapters ← app, host and supervisor (one for each process) ← setup. Adapters never import each other.
+ */
 const server = '^packages/server/src';
 const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics'];
 const test = '\\.test\\.ts$';

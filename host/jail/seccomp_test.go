@@ -62,7 +62,7 @@ const (
 func TestTheFilterAllowsWhatIsListedAndNothingElse(t *testing.T) {
 	program := serviceFilter()
 	listed := append(slices.Clone(commonCalls), architectureCalls...)
-	byArgument := []uintptr{syscall.SYS_CLONE, syscall.SYS_SOCKET, syscall.SYS_IOCTL, syscall.SYS_PRCTL, sysClone3}
+	byArgument := []uintptr{syscall.SYS_CLONE, syscall.SYS_SOCKET, syscall.SYS_SOCKETPAIR, syscall.SYS_IOCTL, syscall.SYS_PRCTL, sysClone3}
 	for number := range uintptr(600) {
 		want := uint32(refused)
 		switch {
@@ -93,6 +93,8 @@ func TestTheFilterReadsArguments(t *testing.T) {
 		{"a thread in a cgroup namespace", syscall.SYS_CLONE, [6]uint64{thread | cloneNewcgroup}, refused},
 		{"clone3", sysClone3, [6]uint64{}, unknown},
 		{"a unix socket", syscall.SYS_SOCKET, [6]uint64{syscall.AF_UNIX, syscall.SOCK_STREAM}, actionAllow},
+		{"a pair of unix sockets", syscall.SYS_SOCKETPAIR, [6]uint64{syscall.AF_UNIX, syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC}, actionAllow},
+		{"a pair of another family", syscall.SYS_SOCKETPAIR, [6]uint64{30, syscall.SOCK_STREAM}, refused},
 		{"a TCP socket", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET6, syscall.SOCK_STREAM}, actionAllow},
 		{"a TCP socket with flags", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC | syscall.SOCK_NONBLOCK, syscall.IPPROTO_TCP}, actionAllow},
 		{"a UDP socket", syscall.SYS_SOCKET, [6]uint64{syscall.AF_INET, syscall.SOCK_DGRAM | syscall.SOCK_CLOEXEC, syscall.IPPROTO_UDP}, actionAllow},

@@ -8,6 +8,7 @@ func serviceFilter() []instruction {
 	return filter(auditArch, newestCall, append(commonCalls, architectureCalls...), []rule{
 		{syscall.SYS_CLONE, threadsOnly},
 		{syscall.SYS_SOCKET, knownSockets},
+		{syscall.SYS_SOCKETPAIR, allowValues(0, syscall.AF_UNIX)},
 		{syscall.SYS_IOCTL, allowOtherValues(1, terminalChanges...)},
 		{syscall.SYS_PRCTL, allowValues(0, harmlessPrctls...)},
 	})
@@ -109,7 +110,7 @@ var commonCalls = []uintptr{
 	syscall.SYS_EPOLL_CREATE1, syscall.SYS_EPOLL_CTL, syscall.SYS_EPOLL_PWAIT, sysEpollPwait2, syscall.SYS_EVENTFD2, syscall.SYS_PPOLL,
 	syscall.SYS_PSELECT6, syscall.SYS_SIGNALFD4,
 	// Sockets; which kinds, knownSockets says.
-	syscall.SYS_SOCKETPAIR, syscall.SYS_BIND, syscall.SYS_LISTEN, syscall.SYS_ACCEPT, syscall.SYS_ACCEPT4, syscall.SYS_CONNECT,
+	syscall.SYS_BIND, syscall.SYS_LISTEN, syscall.SYS_ACCEPT, syscall.SYS_ACCEPT4, syscall.SYS_CONNECT,
 	syscall.SYS_GETSOCKNAME, syscall.SYS_GETPEERNAME, syscall.SYS_SENDTO, syscall.SYS_RECVFROM, syscall.SYS_SENDMSG,
 	syscall.SYS_RECVMSG, sysSendmmsg, syscall.SYS_RECVMMSG, syscall.SYS_SETSOCKOPT, syscall.SYS_GETSOCKOPT, syscall.SYS_SHUTDOWN,
 	// The system.

@@ -105,11 +105,11 @@ describe('file content', () => {
     expect(await run('ls /tmp | grep -c pwned || true')).toBe('0');
   });
 
-  it('with a lone surrogate is written with U+FFFD', async () => {
-    await write('half', 'a\ufffdb');
-    const response = await call(shared.service, 'PUT', files(), { path: 'half', content: 'a\ud800b' });
-    expect(response.status).toBe(201);
-    expect((await read('half')).content).toBe('a\ufffdb');
+  it('with a lone surrogate is refused, and the file keeps its content', async () => {
+    await write('half', 'kept');
+    const response = call(shared.service, 'PUT', files(), { path: 'half', content: 'a\ud800b' });
+    expect(await errorOf(response)).toBe('400 invalid_request');
+    expect((await read('half')).content).toBe('kept');
   });
 });
 

@@ -70,7 +70,8 @@ export const errorTable = {
   },
   rate_limit_exceeded: {
     statuses: [429],
-    cause: 'Too many requests or sandbox creations in the current one-minute window.',
+    cause:
+      'Too many requests or sandbox creations in the current one-minute window, or too many commands, large requests or unread large responses of the account at once.',
     retry: 'with_backoff',
     hint: 'Wait for the number of seconds in Retry-After.',
     examples: [
@@ -146,7 +147,7 @@ export const errorTable = {
     statuses: [400, 413, 414, 431, 408],
     cause: 'The request was rejected before it was processed: malformed JSON, oversized body, invalid URL or headers.',
     retry: 'never',
-    hint: 'Fix the request.',
+    hint: 'Fix the request. After a 408, send it again.',
     examples: [
       'The body is not valid JSON. Send a JSON object encoded as UTF-8.',
       'The body is larger than the limit of 1048576 bytes.',

@@ -125,6 +125,39 @@ func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	}
 }
 
+func TestAFailedWriteLeavesNoDirectories(t *testing.T) {
+	dir := home(t)
+	broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("gone")))
+	if _, err := Write(dir+"/a/b/c/file", broken, -1); err == nil {
+		t.Fatal("the write succeeded")
+	}
+	if _, err := Write(dir+"/a/b/"+strings.Repeat("n", 300)+"/file", strings.NewReader("x"), -1); err == nil {
+		t.Fatal("the write succeeded")
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Errorf("left: %v", entries)
+	}
+	mustWrite(t, dir+"/a/kept", "x")
+	if _, err := Write(dir+"/a/b/file", strings.NewReader("too long"), 3); code(err) != "too_large" {
+		t.Error(err)
+	}
+	if mustRead(t, dir+"/a/kept") != "x" {
+		t.Error("a directory that was there before is gone")
+	}
+}
+
+func TestFilesInSysAreRead(t *testing.T) {
+	home(t)
+	const p = "/sys/kernel/mm/transparent_hugepage/enabled"
+	want, err := os.ReadFile(p)
+	if err != nil {
+		t.Skip(err)
+	}
+	if got := mustRead(t, p); got != string(want) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestWriteErrors(t *testing.T) {
 	dir := home(t)
 	os.Mkdir(dir+"/dir", 0o755)

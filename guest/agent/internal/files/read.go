@@ -18,7 +18,7 @@ type File struct {
 	Mode uint32
 }
 
-// maxUnsized limits how much is read from files that do not report their size, such as those in /proc.
+// maxUnsized limits how much is read from files that do not report their size, such as those in /proc and /sys.
 const maxUnsized = 16 << 20
 
 // Open opens a regular file of at most maxBytes. A negative maxBytes means no limit.
@@ -51,7 +51,7 @@ func open(p string, maxBytes int64) (*File, error) {
 		return nil, err
 	}
 	r := &File{ReadCloser: f, Size: st.Size, Mode: st.Mode & 0o7777}
-	if st.Size == 0 {
+	if st.Size == 0 || isInSysfs(fd) {
 		err = r.slurp(maxBytes)
 	}
 	if err == nil && maxBytes >= 0 && r.Size > maxBytes {
@@ -64,7 +64,15 @@ func open(p string, maxBytes int64) (*File, error) {
 	return r, nil
 }
 
-// slurp reads a file that reports a size of 0, as the files in /proc do, into memory.
+const sysfsMagic = 0x62656572
+
+// isInSysfs reports whether a file is in /sys, where every file claims to have the size of a page.
+func isInSysfs(fd int) bool {
+	var st syscall.Statfs_t
+	return syscall.Fstatfs(fd, &st) == nil && st.Type == sysfsMagic
+}
+
+// slurp reads a file that does not report its size, as those in /proc and /sys, into memory.
 func (r *File) slurp(maxBytes int64) error {
 	if maxBytes < 0 || maxBytes > maxUnsized {
 		maxBytes = maxUnsized

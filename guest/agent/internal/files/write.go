@@ -17,7 +17,7 @@ import (
 const maxLinks = 40
 
 // Write writes body to the file at p, following symlinks and creating parent directories. It writes a temporary file and renames it, so
-// a failure leaves the previous file unchanged. A body over maxBytes is too_large; a negative maxBytes means no limit. Returns the
+// a failure leaves the previous file unchanged, and no directory that was created for it. A body over maxBytes is too_large; a negative maxBytes means no limit. Returns the
 // size of the file.
 func Write(p string, body io.Reader, maxBytes int64) (size int64, err error) {
 	err = fsuser.Do(func() error {
@@ -32,8 +32,9 @@ func write(p string, body io.Reader, maxBytes int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	temp, err := createTemp(target)
+	temp, made, err := createTemp(target)
 	if err != nil {
+		removeDirs(made)
 		return 0, err
 	}
 	size, err := fill(temp, body, maxBytes, mode)
@@ -45,6 +46,7 @@ func write(p string, body io.Reader, maxBytes int64) (int64, error) {
 	}
 	if err != nil {
 		os.Remove(temp.Name())
+		removeDirs(made)
 		return 0, err
 	}
 	return size, nil
@@ -89,27 +91,70 @@ func mayWrite(p string) error {
 	return err
 }
 
-// createTemp creates a temporary file in the directory of target, and the directory if it does not exist.
-func createTemp(target string) (*os.File, error) {
+// maxCreateAttempts limits how often the directory of a file is made again when a failed write removed it meanwhile.
+const maxCreateAttempts = 5
+
+// createTemp creates a temporary file in the directory of target, and the directory if it does not exist. Also returns the directories that it made,
+// the outermost first.
+func createTemp(target string) (f *os.File, made []string, err error) {
 	dir, base := path.Split(target)
 	if base == "" || base == "." || base == ".." {
-		return nil, fault.New("is_directory", "%s is a directory", target)
+		return nil, nil, fault.New("is_directory", "%s is a directory", target)
 	}
 	if len(base) > 255 {
-		return nil, &os.PathError{Op: "open", Path: base, Err: syscall.ENAMETOOLONG}
+		return nil, nil, &os.PathError{Op: "open", Path: base, Err: syscall.ENAMETOOLONG}
 	}
 	var b [9]byte
 	rand.Read(b[:])
 	name := dir + ".mayfly-" + hex.EncodeToString(b[:])
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL | syscall.O_NOFOLLOW
-	f, err := os.OpenFile(name, flags, 0o600)
-	if errors.Is(err, syscall.ENOENT) {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
-		}
+	for attempt := 0; ; attempt++ {
 		f, err = os.OpenFile(name, flags, 0o600)
+		if !errors.Is(err, syscall.ENOENT) || attempt == maxCreateAttempts {
+			return f, made, err
+		}
+		more, err := makeDirs(strings.TrimRight(dir, "/"))
+		made = append(made, more...)
+		if err != nil {
+			return nil, made, err
+		}
 	}
-	return f, err
+}
+
+// makeDirs creates a directory and its missing parents. Returns those that it made, the outermost first.
+func makeDirs(dir string) (made []string, err error) {
+	if isDirectory(dir) {
+		return nil, nil
+	}
+	if slash := strings.LastIndexByte(dir, '/'); slash > 0 {
+		if made, err = makeDirs(strings.TrimRight(dir[:slash], "/")); err != nil {
+			return made, err
+		}
+	}
+	if err = os.Mkdir(dir, 0o755); err == nil {
+		return append(made, dir), nil
+	}
+	if errors.Is(err, syscall.EEXIST) && isDirectory(dir) {
+		return made, nil
+	}
+	if errors.Is(err, syscall.EEXIST) {
+		err = &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
+	}
+	return made, err
+}
+
+func isDirectory(p string) bool {
+	st, err := os.Stat(p)
+	return err == nil && st.IsDir()
+}
+
+// removeDirs removes the directories that makeDirs made, unless there is something in them by now.
+func removeDirs(made []string) {
+	for at := len(made) - 1; at >= 0; at-- {
+		if syscall.Rmdir(made[at]) != nil {
+			return
+		}
+	}
 }
 
 func fill(f *os.File, body io.Reader, maxBytes int64, mode os.FileMode) (int64, error) {

@@ -26,6 +26,9 @@ func (m *Machine) answer(message []byte, overUDP bool) []byte {
 	if !policy.Allows(query.Name) {
 		return query.Reply(refusal(policy))
 	}
+	if dnsmsg.IsPrivateReverse(query.Name, m.shared.Refused) {
+		return query.Reply(dnsmsg.RcodeNameError)
+	}
 	if query.Type == dnsmsg.TypeAAAA {
 		return query.Reply(dnsmsg.RcodeSuccess)
 	}

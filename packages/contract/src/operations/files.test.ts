@@ -111,3 +111,9 @@ test.each(['/', '//', '/workspace', '/workspace/', '.', './', 'a/..', '/workspac
     expect(rulesOf(deleteFile.query, { path, recursive: 'true' })).toBe('path must not be / or /workspace itself');
   },
 );
+
+test('content that is half of a surrogate pair is refused', () => {
+  const body = { path: 'a', content: 'a\ud83e' };
+  expect(rulesOf(writeFile.body, body)).toBe('content must be valid Unicode');
+  expect(rulesOf(writeFile.body, { ...body, content: 'a🦋' })).toBe('');
+});

@@ -50,6 +50,11 @@ function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
+/** With this condition, zod checks a rule also when a single field has already failed. */
+function isAnyObject({ value }: { readonly value: unknown }): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
 const writeFileBody = optionalBody({
   path: filePath.describe(
     `A relative path resolves inside \`${workspacePath}\`. Missing parent directories are created.`,
@@ -58,11 +63,15 @@ const writeFileBody = optionalBody({
     .string({ error: 'content must be a string' })
     .meta({ description: 'Transferred verbatim.', examples: ['hello\n'] }),
   encoding: fieldOr(encoding, 'utf8').describe('The encoding of `content`. Use `base64` for binary files.'),
-}).refine((body) => body.encoding !== 'base64' || typeof body.content !== 'string' || isBase64(body.content), {
-  error: 'content must be base64 with padding and without white space',
-  // Without this, zod skips the rule when a single field has already failed.
-  when: ({ value }) => typeof value === 'object' && value !== null,
-});
+})
+  .refine((body) => body.encoding !== 'base64' || typeof body.content !== 'string' || isBase64(body.content), {
+    error: 'content must be base64 with padding and without white space',
+    when: isAnyObject,
+  })
+  .refine((body) => body.encoding === 'base64' || typeof body.content !== 'string' || body.content.isWellFormed(), {
+    error: 'content must be valid Unicode',
+    when: isAnyObject,
+  });
 
 /** PUT /sandboxes/{id}/files */
 export function writeFile(limits: Limits) {

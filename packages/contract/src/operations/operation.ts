@@ -55,12 +55,22 @@ export const executionParameters = z.object({ id: executionId.describe('The exec
 const { idempotencyKeyCharacters } = fixedLimits;
 const keyError = `Idempotency-Key must be 1 to ${idempotencyKeyCharacters} characters`;
 
+/** A header as its sender meant it. Node gives every byte as a character; a sender that uses others than ASCII encodes them as UTF-8. */
+function asSent(header: string): string {
+  const bytes = Uint8Array.from(header, (character) => character.charCodeAt(0));
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return header;
+  }
+}
+
 /** The headers of an operation that can be repeated without creating something twice. */
 export function idempotencyHeaders(description: string) {
   return z.looseObject({
     'idempotency-key': z
       .string({ error: keyError })
-      .refine((key) => key !== '' && fitsCodePoints(key, idempotencyKeyCharacters), { error: keyError })
+      .refine((key) => key !== '' && fitsCodePoints(asSent(key), idempotencyKeyCharacters), { error: keyError })
       .meta({ minLength: 1, maxLength: idempotencyKeyCharacters })
       .optional()
       .describe(description)

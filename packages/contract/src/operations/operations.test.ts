@@ -47,6 +47,13 @@ describe('create', () => {
     expect(rulesOf(createSandboxHeaders, { 'idempotency-key': 'k'.repeat(255), host: 'x' })).toBe('');
     expect(rulesOf(createSandboxHeaders, { 'idempotency-key': 'k'.repeat(256) })).toContain('Idempotency-Key');
     expect(rulesOf(createSandboxHeaders, { 'idempotency-key': '' })).toContain('Idempotency-Key');
+    // As Node gives it: one character for each byte.
+    const received = (key: string) => Buffer.from(key).toString('latin1');
+    expect(rulesOf(createSandboxHeaders, { 'idempotency-key': received('ä'.repeat(255)) })).toBe('');
+    expect(rulesOf(createSandboxHeaders, { 'idempotency-key': received('ä'.repeat(256)) })).toContain(
+      'Idempotency-Key',
+    );
+    expect(rulesOf(createSandboxHeaders, { 'idempotency-key': '\xff'.repeat(255) })).toBe('');
   });
 });
 

@@ -177,6 +177,7 @@ function probeHost(folder: string, driver: Pick<MachineDriver, 'memoryLeftBytes'
       const { bavail, bsize } = statfsSync(folder);
       return {
         memoryAvailableBytes: memoryAvailableBytes(),
+        serviceBytes: process.memoryUsage.rss(),
         machinesMemoryLeftBytes: driver.memoryLeftBytes(),
         diskFreeBytes: bavail * bsize,
       };

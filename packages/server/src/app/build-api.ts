@@ -61,6 +61,8 @@ function readingsOf({ store, pool, launcher, teardowns, previewTraffic, budgets 
     previewsOpen: () => previewTraffic.count,
     resultBytesHeld: () => budgets.resultBytes.held,
     resultsWaiting: () => budgets.resultBytes.waiting,
+    bodyBytesHeld: () => budgets.bodyBytes.held,
+    uploadsOpen: () => budgets.uploads.held,
     commandsWaiting: () => budgets.commands.waiting,
   };
 }

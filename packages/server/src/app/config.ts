@@ -65,7 +65,7 @@ export interface Config {
   readonly apiTls: boolean;
   /** Where callers reach the service, if not at host and port; without a trailing slash. */
   readonly publicUrl: string | undefined;
-  /** Database, machines, snapshots. */
+  /** Database, machines and snapshots. The confined service sees only its own part, the folder `service`. */
   readonly dataDir: string;
   /** Image and templates. */
   readonly cacheDir: string;

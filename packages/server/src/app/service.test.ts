@@ -102,7 +102,9 @@ test('what a crash left unfinished is failed at the next start, and its idempote
   await store.sandboxes.insert({ ...fresh, id: 'sbx_new', idempotencyKey: 'k' }, admit);
   await store.sandboxes.insert({ ...fresh, id: 'sbx_run', idempotencyKey: null }, admit);
   const provisioning = { id: 'sbx_run', status: 'provisioning', machineId: null, expiresAtMs: null } as const;
-  await store.sandboxes.change(provisioning, { status: 'running', readyAtMs: 2, expiresAtMs: 9 });
+  await store.sandboxes.change(provisioning, { status: 'running', readyAtMs: 2, expiresAtMs: Date.now() + 900_000 });
+  await store.sandboxes.insert({ ...fresh, id: 'sbx_old', idempotencyKey: null }, admit);
+  await store.sandboxes.change({ ...provisioning, id: 'sbx_old' }, { status: 'running', readyAtMs: 2, expiresAtMs: 9 });
   await store.executions.insert({ id: 'exec_run', accountId, sandboxId: 'sbx_run', startedAtMs: Date.now() });
   await store.close();
 
@@ -111,6 +113,8 @@ test('what a crash left unfinished is failed at the next start, and its idempote
   const failed = (why: string) => ({ status: 'failed', status_reason: `${why}: the service was restarted` });
   expect(await get('sandboxes/sbx_new')).toMatchObject(failed('provisioning_failed'));
   expect(await get('sandboxes/sbx_run')).toMatchObject(failed('machine_died'));
+  // It expired while the service was down.
+  expect(await get('sandboxes/sbx_old')).toMatchObject({ status: 'deleted', status_reason: 'expired' });
   expect(await get('executions/exec_run')).toMatchObject({ status: 'failed', exit_code: null });
   expect((await fetch(`${service.url}/v1/sandboxes`, { method: 'POST', headers })).status).toBe(201);
   await service.stop();

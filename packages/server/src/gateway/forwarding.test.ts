@@ -115,6 +115,14 @@ test.each(['GET', 'DELETE', 'POST'])('the body of a %s is never parsed as anothe
   expect(seen).toEqual(['/1', '/2', '/3'].map((path) => `${method} ${path} ${body}`));
 });
 
+test('a page does not tell its host to other sites, unless its server has a policy of its own', async () => {
+  const { url } = await service.serve((request, response) => {
+    response.writeHead(200, request.url === '/own' ? { 'referrer-policy': 'origin' } : {}).end();
+  });
+  expect((await visitor.get(url)).headers['referrer-policy']).toBe('same-origin');
+  expect((await visitor.get(url, { path: '/own' })).headers['referrer-policy']).toBe('origin');
+});
+
 test('forwards empty responses, redirects and errors of the server', async () => {
   const { url, port } = await service.serve((request, response) => {
     if (request.url === '/redirect') response.writeHead(302, { location: `http://localhost:${port}/there` }).end();

@@ -68,7 +68,7 @@ export function buildHttp(deps: HttpDeps): HttpApp {
   });
 
   addHooks(app, deps, sourceOf);
-  addJsonBodyParser(app, core.limits.bodyBytes);
+  addJsonBodyParser(app, core, core.limits.bodyBytes);
   addValidation(app);
   operationalRoutes(app, deps);
   referenceRoutes(app, deps);

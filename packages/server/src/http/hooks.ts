@@ -15,6 +15,8 @@ export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): 
   app.decorateRequest('account');
   app.decorateRequest('logged');
   app.decorateRequest('counted');
+  app.decorateRequest('response');
+  app.decorateRequest('watchedBody');
 
   app.addHook('onRequest', (request, reply, done) => {
     prepareRequest(request, reply, { sourceOf, bodyPace });
@@ -76,7 +78,8 @@ export function prepareRequest(
 ): void {
   request.logged = {};
   request.source = sourceOf(request);
-  watchBody(request, reply, bodyPace);
+  request.response = reply.raw;
+  request.watchedBody = watchBody(request.raw, reply.raw, bodyPace);
 }
 
 /** Reads the source address of requests. Fastify's own `request.ip` may be any text that a client wrote. */

@@ -6,7 +6,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Core } from '../core/context.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
 import type { CountedRequest } from '../core/windows/rate-windows.ts';
-import type { BodyPace } from './bodies/slow-body.ts';
+import type { BodyPace, WatchedBody } from './bodies/slow-body.ts';
 import type { ReadingLimits } from './slow-readers.ts';
 
 /** The HTTP server, with routes typed by their zod schemas. */
@@ -77,6 +77,10 @@ declare module 'fastify' {
     };
     /** How the request was counted; the RateLimit headers of the response describe this window as it is when they are sent. */
     counted: CountedRequest | undefined;
+    /** For what lasts until the response is sent: a body is read before there is a reply. */
+    response: ServerResponse;
+    /** Undefined if there is no body to wait for. */
+    watchedBody: WatchedBody | undefined;
     /** The source of the request; behind trusted proxies, not their address. Always a valid address. */
     source: string;
   }

@@ -4,10 +4,10 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
 import { resultOf } from '../../test/core/stub-guest.ts';
 import { NoRoom } from '../core/ports/guest-agent.ts';
-import { observe, type Progress, type ReadingLimits } from './slow-readers.ts';
+import { defaultReadingLimits, observe, type Progress, type ReadingLimits } from './slow-readers.ts';
 
 const mib = 1024 ** 2;
-const limits: ReadingLimits = { stallMs: 60_000, minBytesPerSecond: 1_024, averageMs: 300_000 };
+const limits = defaultReadingLimits;
 
 /** What becomes of a connection that accepts these bytes in these seconds. */
 function observed(...steps: readonly (readonly [seconds: number, acceptedBytes: number])[]): 'kept' | 'cut' {
@@ -30,8 +30,10 @@ describe('a connection', () => {
   test('is cut if it accepts a byte now and then', () => {
     const trickle = Array.from({ length: 12 }, (_, at) => [at * 30, 100 + at] as const);
     expect(observed(...trickle)).toBe('cut');
-    const slowLine = Array.from({ length: 100 }, (_, at) => [at * 30, at * 30 * 2_000] as const);
+    const slowLine = Array.from({ length: 100 }, (_, at) => [at * 30, at * 30 * 5_000] as const);
     expect(observed(...slowLine)).toBe('kept');
+    const tooSlowLine = Array.from({ length: 100 }, (_, at) => [at * 30, at * 30 * 4_000] as const);
+    expect(observed(...tooSlowLine)).toBe('cut');
   });
 });
 

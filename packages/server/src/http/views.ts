@@ -91,7 +91,7 @@ export function executionSummaryView(record: ExecutionSummary): SummaryView {
     sandbox_id: record.sandboxId,
     status: record.status,
     exit_code: record.exitCode,
-    truncated: record.truncated,
+    truncated: record.truncated || record.outputDropped,
     output_dropped: record.outputDropped,
     oom_killed: record.oomKilled,
     duration_ms: record.durationMs,

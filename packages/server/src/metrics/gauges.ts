@@ -72,6 +72,12 @@ export function addGauges(registry: Registry, readings: Readings): void {
   single('mayfly_results_waiting', 'Requests that wait for memory for a large result.', () =>
     readings.resultsWaiting(),
   );
+  single('mayfly_body_bytes_held', 'Bytes of large request bodies in memory, until their responses are sent.', () =>
+    readings.bodyBytesHeld(),
+  );
+  single('mayfly_uploads_open', 'Requests with large bodies, those that wait for memory included.', () =>
+    readings.uploadsOpen(),
+  );
   single('mayfly_commands_waiting', 'Commands that wait because their account runs too many at once.', () =>
     readings.commandsWaiting(),
   );

@@ -16,6 +16,8 @@ const readings: Readings = {
   previewsOpen: () => 6,
   resultBytesHeld: () => 7,
   resultsWaiting: () => 8,
+  bodyBytesHeld: () => 9,
+  uploadsOpen: () => 10,
   commandsWaiting: () => 9,
 };
 

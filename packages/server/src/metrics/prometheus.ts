@@ -1,6 +1,6 @@
 import { errorTypes, sizeNames } from '@mayfly/contract';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { type Metrics, previewOutcomes, type Readings } from '../core/ports/metrics.ts';
+import { capacityReasons, type Metrics, previewOutcomes, type Readings } from '../core/ports/metrics.ts';
 import { measureEventLoopDelay } from './event-loop-delay.ts';
 import { addGauges } from './gauges.ts';
 import { counter, histogram, requestCounter } from './instruments.ts';
@@ -68,7 +68,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     registry,
     'mayfly_capacity_refusals_total',
     'Creates refused at machine capacity: the host or MAYFLY_MAX_MACHINES allows no more machines.',
-    { reason: ['ceiling', 'memory', 'disk'] },
+    { reason: capacityReasons },
   );
   const snapshots = histogram(
     registry,

@@ -122,7 +122,7 @@ function serviceUnit(plan: UnitPlan): string {
       ['Group', 'mayfly'],
       ...ports.map(({ name }): Directive => ['Sockets', socketUnitName(name)]),
       ['WorkingDirectory', `${dataDir}/service`],
-      ['Environment', `HOME=${dataDir}/service SQLITE_TMPDIR=${dataDir}/service`],
+      ['Environment', `HOME=/nonexistent SQLITE_TMPDIR=${dataDir}/service`],
       ['EnvironmentFile', `-${environmentFile}`],
       ['ExecStart', `${nodePath} ${nodeOption} ${module}`],
       ['TimeoutStopSec', 60],

@@ -4,6 +4,7 @@ import { defaultHeadroom, shortageFor } from './capacity.ts';
 const gibibyte = 1024 ** 3;
 const host = (memoryGib: number, diskGib: number, machinesMemoryLeftGib = Number.POSITIVE_INFINITY) => ({
   memoryAvailableBytes: memoryGib * gibibyte,
+  serviceBytes: 0,
   machinesMemoryLeftBytes: machinesMemoryLeftGib * gibibyte,
   diskFreeBytes: diskGib * gibibyte,
 });

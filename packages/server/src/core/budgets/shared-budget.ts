@@ -67,21 +67,31 @@ export class SharedBudget {
     return true;
   }
 
-  /** Takes the amount as soon as it is free. Rejects with BudgetExceeded after `deadlineMs`, or at once if the line is full. */
-  async take(account: string, amount: number, deadlineMs: number): Promise<void> {
+  /**
+   * Takes the amount as soon as it is free. Rejects with BudgetExceeded after `deadlineMs`, or at once if the line is full. Leaves the line when the
+   * signal is aborted, and rejects with its reason.
+   */
+  async take(account: string, amount: number, deadlineMs: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     if (this.tryTake(account, amount)) return;
     const line = this.#lines.get(account) ?? [];
     if (line.length >= this.#limits.waitingPerAccount) throw new BudgetExceeded();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
+    const giveUp = (reason: unknown) => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
       this.#leave(account, waiter);
       this.#grant();
-      reject(new BudgetExceeded());
-    }, deadlineMs).unref();
+      reject(reason);
+    };
+    const onAbort = () => giveUp(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const timer = setTimeout(() => giveUp(new BudgetExceeded()), deadlineMs).unref();
     const waiter: Waiter = {
       amount,
       grant: () => {
         clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
         const turn = this.#turns.next(account);
         if (turn === undefined) resolve();
         else void turn.then(resolve);

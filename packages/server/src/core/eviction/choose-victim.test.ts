@@ -8,6 +8,7 @@ const enough = {
   diskFreeBytes: 100 * gibibyte,
   memoryAvailableBytes: 20 * gibibyte,
   machinesMemoryLeftBytes: Number.POSITIVE_INFINITY,
+  serviceBytes: 200 * mebibyte,
 };
 const sandbox = (sandboxId: string, accountId: string, memoryMib: number, diskMib = 0): Candidate => ({
   sandboxId,
@@ -27,6 +28,13 @@ describe('what is short', () => {
       'disk',
       'memory',
     ]);
+  });
+
+  test('not memory, if the service itself holds what is missing', () => {
+    const short = { ...enough, memoryAvailableBytes: 500 * mebibyte };
+    expect(shortagesOf(short, defaultHeadroom)).toEqual(['memory']);
+    expect(shortagesOf({ ...short, serviceBytes: 900 * mebibyte }, defaultHeadroom)).toEqual([]);
+    expect(shortagesOf({ ...short, serviceBytes: 700 * mebibyte }, defaultHeadroom)).toEqual(['memory']);
   });
 
   test('nothing without reserves, however full the host is', () => {

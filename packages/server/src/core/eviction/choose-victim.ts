@@ -16,11 +16,17 @@ const machinesMemoryMarginBytes = 192 * mebibyte;
 /** The end of a sandbox that holds less than this would not help. */
 const leastBytes: Readonly<Record<Shortage, number>> = { memory: 32 * mebibyte, disk: 32 * mebibyte };
 
+/** What the service needs when it holds nothing of callers, with a margin. */
+const ordinaryServiceBytes = 256 * mebibyte;
+
 /** What the host is running out of, so that running sandboxes have to make room; empty if there is enough. Pure. */
 export function shortagesOf(host: HostStats, rules: HeadroomRules): Shortage[] {
   const disk = host.diskFreeBytes < rules.diskReserveBytes * evictDiskFactor;
+  // No sandbox ends for memory that the service itself holds for a while: the end would help only until the service takes that memory too.
+  const heldByServiceBytes = Math.max(0, host.serviceBytes - ordinaryServiceBytes);
   const memory =
-    host.memoryAvailableBytes < rules.memoryReserveBytes || host.machinesMemoryLeftBytes < machinesMemoryMarginBytes;
+    host.memoryAvailableBytes + heldByServiceBytes < rules.memoryReserveBytes ||
+    host.machinesMemoryLeftBytes < machinesMemoryMarginBytes;
   return [...(disk ? ['disk' as const] : []), ...(memory ? ['memory' as const] : [])];
 }
 

@@ -26,6 +26,7 @@ function evictorOn(host: { readonly diskGib?: number; readonly memoryGib?: numbe
     diskFreeBytes: (host.diskGib ?? 100) * gibibyte - used('diskBytes'),
     memoryAvailableBytes: (host.memoryGib ?? 100) * gibibyte - used('memoryBytes'),
     machinesMemoryLeftBytes: Number.POSITIVE_INFINITY,
+    serviceBytes: 0,
   });
   const core = { ...service.core, headroom: defaultHeadroom, host: { stats }, ballast };
   return { evictor: new Evictor(core), ballast };

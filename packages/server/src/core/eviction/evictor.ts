@@ -72,6 +72,7 @@ export class Evictor {
     const measured = {
       disk_free_bytes: stats.diskFreeBytes,
       memory_available_bytes: stats.memoryAvailableBytes,
+      service_bytes: stats.serviceBytes,
       machines_memory_left_bytes: stats.machinesMemoryLeftBytes,
     };
     if (shortages.length === 0) log.info(measured, 'host_shortage_ended');

@@ -17,6 +17,7 @@ import {
 } from '../ports/guest-agent.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { ExecutionRecord, NewExecution } from '../ports/store/execution-store.ts';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { getSandbox, requireRunning } from '../sandboxes/read.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
 import { outputBytes } from './execution-records.ts';
@@ -45,7 +46,7 @@ export async function runCommand(
 ): Promise<ExecutionRecord> {
   const sandbox = await getSandbox(core, account, sandboxId);
   requireRunning(sandbox);
-  if (sandbox.priceMicroUsdPerHour > 0) await requireCredit(core, account);
+  await requireCreditFor(core, account, sandbox);
   const { commands } = core.budgets;
   if (!commands.tryTake(account.id, 1)) await waitForTurn(core, account, sandboxId);
   const id = core.ids.next('exec');
@@ -59,7 +60,11 @@ export async function runCommand(
   );
 }
 
-/** Waits until the account runs fewer commands than it may at once. Throws if the sandbox has ended meanwhile. */
+async function requireCreditFor(core: Core, account: AccountRecord, sandbox: SandboxRecord): Promise<void> {
+  if (sandbox.priceMicroUsdPerHour > 0) await requireCredit(core, account);
+}
+
+/** Waits until the account runs fewer commands than it may at once. Throws if the sandbox has ended or the credit is used up meanwhile. */
 async function waitForTurn(core: Core, account: AccountRecord, sandboxId: string): Promise<void> {
   const { commands } = core.budgets;
   try {
@@ -72,7 +77,9 @@ async function waitForTurn(core: Core, account: AccountRecord, sandboxId: string
     });
   }
   try {
-    requireRunning(await getSandbox(core, account, sandboxId));
+    const sandbox = await getSandbox(core, account, sandboxId);
+    requireRunning(sandbox);
+    await requireCreditFor(core, account, sandbox);
     // Its record may still say that it is running, for example while the service stops.
     if (!core.machines.serves(sandboxId)) throw new ApiError('execution_failed', 'Nothing ran: the machine is gone.');
   } catch (error) {

@@ -16,9 +16,15 @@ interface FailedTask {
 /** The error type for each code of the agent; `failed` for all other codes. */
 const errorTypes: Readonly<Record<FileTask, { readonly failed: ErrorType } & Readonly<Record<string, ErrorType>>>> = {
   write: { failed: 'write_failed', too_large: 'file_too_large' },
-  // A path below a file does not exist either.
-  read: { failed: 'read_failed', not_found: 'not_found', not_directory: 'not_found', too_large: 'file_too_large' },
-  list: { failed: 'list_failed', not_found: 'not_found' },
+  // A path below a file does not exist either, nor does one with a name that no file can have.
+  read: {
+    failed: 'read_failed',
+    not_found: 'not_found',
+    not_directory: 'not_found',
+    name_too_long: 'not_found',
+    too_large: 'file_too_large',
+  },
+  list: { failed: 'list_failed', not_found: 'not_found', name_too_long: 'not_found' },
   delete: {
     failed: 'write_failed',
     not_found: 'not_found',

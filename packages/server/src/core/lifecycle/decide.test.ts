@@ -53,8 +53,9 @@ test('every status and every event', () => {
       extend_requested: 'running',
       provisioning_failed: 'failed',
       service_stopping: 'deleting',
-      service_restarted: 'failed',
-      machine_died: 'failed',
+      // It has expired.
+      service_restarted: 'deleting',
+      machine_died: 'deleting',
       machine_replaced: 'running',
       evicted: 'failed',
     },
@@ -84,9 +85,23 @@ test('in any order of events, a sandbox never returns to running and never ends 
 });
 
 test('only the death of the machine that serves it ends a sandbox', () => {
+  const running = { ...state('running'), expiresAtMs: nowMs + 1 };
   const died = (machineId: string) =>
-    decide(state('running'), { kind: 'machine_died', reason: 'r', machineId }, nowMs, rules)?.status;
+    decide(running, { kind: 'machine_died', reason: 'r', machineId }, nowMs, rules)?.status;
   expect([died('m'), died('replaced')]).toEqual(['failed', undefined]);
+});
+
+test('a sandbox past its expiry has expired, also if its machine died or the service was down meanwhile', () => {
+  const died = { kind: 'machine_died', reason: 'r' } as const;
+  const restarted = { kind: 'service_restarted', lastAliveMs: nowMs } as const;
+  for (const event of [died, restarted]) {
+    expect(decide(state('running'), event, nowMs, rules)).toMatchObject({
+      status: 'deleting',
+      statusReason: 'expired',
+    });
+    const early = { ...state('running'), expiresAtMs: nowMs + 1 };
+    expect(decide(early, event, nowMs, rules)?.status).toBe('failed');
+  }
 });
 
 test('a sandbox does not expire before its expiry', () => {

@@ -96,6 +96,8 @@ function decideProvisioning(
   }
 }
 
+const expired = { status: 'deleting', statusReason: 'expired' } as const;
+
 function decideRunning(
   state: LifecycleState,
   event: LifecycleEvent,
@@ -106,18 +108,20 @@ function decideRunning(
     ...change,
     charge: chargeOf(state, endedAtMs),
   });
+  const hasExpired = state.expiresAtMs !== null && nowMs >= state.expiresAtMs;
+  /** A sandbox past its expiry has expired, whatever became of its machine meanwhile. */
+  const fail = (statusReason: string, endedAtMs = nowMs): SandboxChange =>
+    end(hasExpired ? expired : { status: 'failed', statusReason }, endedAtMs);
   switch (event.kind) {
     case 'delete_requested':
       return end({ status: 'deleting', statusReason: deleteReason(event) });
     case 'service_stopping':
       return end({ status: 'deleting', statusReason: 'service_stopped' });
     case 'expiry_passed':
-      return state.expiresAtMs !== null && nowMs >= state.expiresAtMs
-        ? end({ status: 'deleting', statusReason: 'expired' })
-        : undefined;
+      return hasExpired ? end(expired) : undefined;
     case 'machine_died':
       return event.machineId === undefined || event.machineId === state.machineId
-        ? end({ status: 'failed', statusReason: `machine_died: ${event.reason}` })
+        ? fail(`machine_died: ${event.reason}`)
         : undefined;
     case 'machine_replaced':
       return { status: 'running', machineId: event.machineId };
@@ -125,8 +129,8 @@ function decideRunning(
       return end({ status: 'failed', statusReason: `evicted: ${event.reason}` });
     case 'service_restarted':
       // When the machine died is unknown: nothing is charged past the last time the service was known to be alive.
-      return end(
-        { status: 'failed', statusReason: 'machine_died: the service was restarted' },
+      return fail(
+        'machine_died: the service was restarted',
         Math.min(nowMs, Math.max(event.lastAliveMs, state.readyAtMs ?? nowMs)),
       );
     case 'extend_requested':

@@ -20,6 +20,9 @@ type PreviewOutcome = (typeof previewOutcomes)[number];
 /** Why the gateway itself answers a visitor of a preview. */
 export type PreviewRefusal = Exclude<PreviewOutcome, 'served' | 'upgraded'>;
 
+/** Why a create is refused at machine capacity: MAYFLY_MAX_MACHINES, what is short, or a host process that is away. */
+export const capacityReasons = ['ceiling', 'memory', 'disk', 'host'] as const;
+
 /** Counts what the service does. No call waits or fails; each is cheap enough to be made on every request. */
 export interface Metrics {
   createEnded(create: {
@@ -44,7 +47,7 @@ export interface Metrics {
   machineDied(size: SizeName, role: 'sandbox' | 'pool'): void;
   teardownFailed(): void;
   teardownRetried(): void;
-  capacityRefused(reason: 'ceiling' | 'memory' | 'disk' | 'host'): void;
+  capacityRefused(reason: (typeof capacityReasons)[number]): void;
   /** A snapshot that was admitted is `ready`, or could not be taken. */
   snapshotEnded(snapshot: {
     readonly size: SizeName;
@@ -66,7 +69,7 @@ export interface Metrics {
   tookOver(outcome: 'adopted' | 'settled' | 'unowned', count: number): void;
   /** A command that the previous run started, or that ended during a database outage, was completed with its result or lost. */
   commandRecovered(outcome: 'recovered' | 'lost'): void;
-  rateLimited(window: 'source' | 'requests' | 'creations'): void;
+  rateLimited(window: 'source' | 'requests' | 'creations' | 'uploads'): void;
   errorAnswered(type: ErrorType): void;
   /** A connection was cut because its client did not read its responses. */
   slowReaderCut(): void;
@@ -103,6 +106,9 @@ export interface Readings {
   previewsOpen(): number;
   /** Bytes of large results in memory. */
   resultBytesHeld(): number;
+  bodyBytesHeld(): number;
+  /** Requests with large bodies, those that wait for room included. */
+  uploadsOpen(): number;
   /** Requests that wait for memory for a large result. */
   resultsWaiting(): number;
   /** Commands that wait because their account runs too many at once. */

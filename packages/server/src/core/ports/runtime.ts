@@ -15,9 +15,11 @@ export interface Ids {
   next(kind: IdKind): string;
 }
 
-/** What is free on the host, in bytes. */
+/** What is free on the host and what the service takes of it, in bytes. */
 export interface HostStats {
   readonly memoryAvailableBytes: number;
+  /** Resident memory of the service's own process. */
+  readonly serviceBytes: number;
   /** How much more memory all machines together may take; infinite without a limit. */
   readonly machinesMemoryLeftBytes: number;
   /** On the file system that holds the machines' disks. */

@@ -60,6 +60,9 @@ export function sendUpstream(
   return httpRequest({ ...options, createConnection });
 }
 
+/** The host of a preview is its secret, and links to other sites would tell it to them. A server may have a policy of its own. */
+const keptFromOthers = { 'referrer-policy': 'same-origin' };
+
 /** Streams an answer to the visitor with backpressure. An answer that is cut short is cut short for the visitor, too. */
 export function relay(answer: IncomingMessage, response: VisitorResponse, { visit, origin }: PreparedVisit): void {
   const { publicHost, target } = visit;
@@ -70,7 +73,7 @@ export function relay(answer: IncomingMessage, response: VisitorResponse, { visi
   answer.once('error', () => abortResponse(response));
   response.once('close', () => answer.destroy());
   try {
-    sendHead(response, answer.statusCode ?? 502, headers);
+    sendHead(response, answer.statusCode ?? 502, { ...keptFromOthers, ...headers });
   } catch (error) {
     answer.destroy();
     throw error;

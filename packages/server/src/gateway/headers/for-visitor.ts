@@ -10,18 +10,23 @@ export interface OutboundHeaders {
   readonly origin: { readonly sent: string; readonly seen: string } | undefined;
 }
 
-const headersWithUrls = ['location', 'content-location', 'refresh'];
-
 /** The headers for the visitor: localhost URLs become the preview's URL, and cookies are limited to its host. */
 export function headersForVisitor(outbound: OutboundHeaders): Record<string, string | string[]> {
   const { rawHeaders, publicHost, port, origin } = outbound;
   const headers = endToEnd(rawHeaders);
   // An alternative service would bypass the gateway.
   headers.delete('alt-svc');
-  for (const name of headersWithUrls) {
-    const values = headers.get(name)?.map((value) => toPublicUrl(value, publicHost, port));
+  const rewrite = (name: string, toPublic: (value: string) => string) => {
+    const values = headers.get(name)?.map(toPublic);
     if (values) headers.set(name, values);
-  }
+  };
+  const toPublic = (url: string) => toPublicUrl(url, publicHost, port);
+  rewrite('location', toPublic);
+  rewrite('content-location', toPublic);
+  rewrite('refresh', (value) => {
+    const [before = ''] = beforeRefreshUrl.exec(value) ?? [];
+    return `${before}${toPublic(value.slice(before.length))}`;
+  });
   const cookies = headers.get('set-cookie');
   if (cookies) headers.set('set-cookie', cookies.map(hostOnly));
   if (origin !== undefined && headers.get('access-control-allow-origin')?.[0] === origin.seen) {
@@ -30,9 +35,10 @@ export function headersForVisitor(outbound: OutboundHeaders): Record<string, str
   return toNodeHeaders(headers);
 }
 
-/** Matches a localhost URL at the start of a value, or after the `url=` of a Refresh header. */
-const localhost =
-  /(?<=^|\burl\s*=\s*["']?)(https?):\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::(\d+))?(?=[/?#"']|$)/i;
+/** Matches what precedes the URL of a Refresh header, such as `5; url="`. Anchored, so that a long header costs no more than it is long. */
+const beforeRefreshUrl = /^[^;,]{0,32}[;,]\s*url\s*=\s*["']?/i;
+
+const localhost = /^(https?):\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::(\d+))?(?=[/?#"']|$)/i;
 
 function toPublicUrl(value: string, publicHost: string, port: number): string {
   return value.replace(localhost, (url, scheme, explicitPort) => {

@@ -130,3 +130,14 @@ test('translates an allowed origin back to the one that the visitor sent', () =>
 test('removes alternative services, which would bypass the gateway', () => {
   expect(outbound(['Alt-Svc', 'h2=":443"', 'Content-Type', 'text/plain'])).toEqual({ 'content-type': 'text/plain' });
 });
+
+test('rewrites the URL of a Refresh header, and a header full of spaces costs no more than it is long', () => {
+  expect(outbound(['Refresh', '5; URL="http://localhost:3000/a"']).refresh).toBe(`5; URL="https://${host}/a"`);
+  const startedMs = performance.now();
+  for (const name of ['Location', 'Refresh']) {
+    const value = `url=${' '.repeat(65_536)}x`;
+    expect(outbound([name, value])[name.toLowerCase()]).toBe(value);
+  }
+  // 65,536 squared would take many seconds.
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+});

@@ -5,11 +5,13 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
+import { ApiError } from '../../core/errors/api-error.ts';
 import { readBody } from './json-body.ts';
 
 type Body = NonNullable<RequestInit['body']>;
 
 const refused = { type: 'request_error', status: 413 };
+const admit = async () => {};
 
 test('chunks are joined, whether or not a length was declared', async () => {
   const chunks = fc.array(fc.uint8Array({ minLength: 1, maxLength: 90_000 }), { maxLength: 6 });
@@ -18,7 +20,7 @@ test('chunks are joined, whether or not a length was declared', async () => {
       const whole = Buffer.concat(list);
       const headers = isDeclared ? { 'content-length': String(whole.length) } : {};
       const maxBytes = Math.max(whole.length + room, 0);
-      const body = readBody(Readable.from(list.map((chunk) => Buffer.from(chunk))), headers, maxBytes);
+      const body = readBody(Readable.from(list.map((chunk) => Buffer.from(chunk))), headers, { maxBytes, admit });
       if (whole.length > maxBytes) await expect(body).rejects.toMatchObject(refused);
       else expect((await body).equals(whole)).toBe(true);
     }),
@@ -36,9 +38,39 @@ test('a declared length allocates nothing before data arrives', async () => {
     })(),
   );
   const before = process.memoryUsage().arrayBuffers;
-  void readBody(slow, { 'content-length': '11000000' }, 11_000_000);
+  void readBody(slow, { 'content-length': '11000000' }, { maxBytes: 11_000_000, admit });
   await arrived.promise;
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);
+});
+
+test.each([
+  ['of known size is admitted as a whole before it is read', { 'content-length': '100000' }, 100_000, 0],
+  ['of unknown size is admitted at the largest size once it is not small', {}, 1_000_000, 40_000],
+])('a large body %s', async (_, headers, admittedBytes, readBytes) => {
+  const pieces = Array.from({ length: 5 }, () => Buffer.alloc(20_000));
+  const source = Readable.from(pieces, { highWaterMark: 1 });
+  let read = 0;
+  source.on('data', ({ length }: Buffer) => {
+    read += length;
+  });
+  source.pause();
+  const asked: number[][] = [];
+  const body = await readBody(source, headers, {
+    maxBytes: 1_000_000,
+    admit: async (bytes) => void asked.push([bytes, read]),
+  });
+  expect(body.length).toBe(100_000);
+  expect(asked).toEqual([[admittedBytes, readBytes]]);
+});
+
+test('of a body that is not admitted the rest is discarded', async () => {
+  const source = Readable.from(Array.from({ length: 5 }, () => Buffer.alloc(20_000)));
+  const refuse = async () => {
+    throw new ApiError('rate_limit_exceeded', 'no room');
+  };
+  const limits = { maxBytes: 1_000_000, admit: refuse };
+  await expect(readBody(source, { 'content-length': '100000' }, limits)).rejects.toThrow('no room');
+  await once(source, 'end');
 });
 
 test('a body that breaks off is a request_error', async () => {
@@ -48,7 +80,10 @@ test('a body that breaks off is a request_error', async () => {
       throw new Error('aborted');
     })(),
   );
-  await expect(readBody(broken, {}, 10)).rejects.toMatchObject({ type: 'request_error', status: 400 });
+  await expect(readBody(broken, {}, { maxBytes: 10, admit })).rejects.toMatchObject({
+    type: 'request_error',
+    status: 400,
+  });
 });
 
 test('an endless body is cut off', async () => {
@@ -60,7 +95,7 @@ test('an endless body is cut off', async () => {
         this.push(Buffer.alloc(bytes));
       },
     });
-    await expect(readBody(endless, headers, 1_000)).rejects.toMatchObject(refused);
+    await expect(readBody(endless, headers, { maxBytes: 1_000, admit })).rejects.toMatchObject(refused);
     await once(endless, 'close');
     expect(read).toBeLessThan(70 * 1024 ** 2);
   }

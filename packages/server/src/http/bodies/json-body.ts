@@ -2,7 +2,11 @@ import { isAscii } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { HeldBody } from '../../core/budgets/held-body.ts';
+import { uncountedBytes } from '../../core/budgets/held-result.ts';
+import type { Core } from '../../core/context.ts';
 import { ApiError } from '../../core/errors/api-error.ts';
+import { pathNotFound } from '../access.ts';
 import type { HttpApp } from '../http-app.ts';
 import { SlowBody } from './slow-body.ts';
 
@@ -12,20 +16,46 @@ const maxDiscardedBytes = 64 * 1024 * 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Parses every body as JSON, whatever its Content-Type. A body of white space counts as no body. */
-export function addJsonBodyParser(app: HttpApp, maxBytes: number): void {
+export function addJsonBodyParser(app: HttpApp, core: Pick<Core, 'budgets' | 'metrics'>, maxBytes: number): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) =>
-    readJsonBody(payload, request.headers, maxBytes),
+    readJsonBody(core, request, payload, maxBytes),
   );
 }
 
-/** Reads and parses a body; undefined if it is empty. Fails with 413 if it is over `maxBytes`, with 400 if it is not JSON. */
+/**
+ * Reads and parses the body of an account's request; undefined if it is empty. A large one is read only when there is room for all of it, which it holds
+ * until the response is sent. Fails with 413 if it is over `maxBytes`, with 400 if it is not JSON, with 429 if there is no room.
+ */
 export async function readJsonBody(
-  source: Readable,
-  headers: Pick<IncomingHttpHeaders, 'content-length'>,
+  core: Pick<Core, 'budgets' | 'metrics'>,
+  request: FastifyRequest,
+  payload: IncomingMessage,
   maxBytes: number,
 ): Promise<unknown> {
-  return parseJson(await readBody(source, headers, maxBytes));
+  const { account, headers, response, watchedBody } = request;
+  if (account === undefined) {
+    // Only paths that no operation has are reached without a key. Nothing of a stranger's body is kept.
+    discardRest(payload);
+    throw pathNotFound();
+  }
+  const held = new HeldBody(core.budgets, account.id);
+  const release = () => held[Symbol.dispose]();
+  response.once('finish', release).once('close', release);
+  const admit = async (bytes: number) => {
+    watchedBody?.pause();
+    try {
+      await held.admit(bytes);
+    } catch (error) {
+      if (error instanceof ApiError) core.metrics.rateLimited('uploads');
+      throw error;
+    } finally {
+      watchedBody?.resume();
+    }
+  };
+  const body = await readBody(payload, headers, { maxBytes, admit });
+  held.shrinkTo(body.length);
+  return parseJson(body);
 }
 
 /** Parses JSON encoded as UTF-8; undefined if there is only white space. */
@@ -39,14 +69,32 @@ function parseJson(json: Buffer): unknown {
   }
 }
 
-/** Reads a whole body into one buffer. Fails with 413 as soon as the body is known to be larger than `maxBytes`. */
+interface BodyLimits {
+  readonly maxBytes: number;
+  /** Waits for room for a body of up to this size. */
+  readonly admit: (bytes: number) => Promise<void>;
+}
+
+/**
+ * Reads a whole body into one buffer. Fails with 413 as soon as the body is known to be larger than `maxBytes`. Of a body that is not admitted the rest is
+ * discarded.
+ */
 export async function readBody(
   source: Readable,
   headers: Pick<IncomingHttpHeaders, 'content-length'>,
-  maxBytes: number,
+  { maxBytes, admit }: BodyLimits,
 ): Promise<Buffer> {
   const declaredBytes = Number(headers['content-length'] ?? 0);
   if (declaredBytes > maxBytes) throw bodyTooLarge(source, maxBytes);
+  let admittedBytes = uncountedBytes;
+  const admitUpTo = async (bytes: number) => {
+    await admit(bytes).catch((error: unknown) => {
+      discardRest(source);
+      throw error;
+    });
+    admittedBytes = bytes;
+  };
+  if (declaredBytes > admittedBytes) await admitUpTo(declaredBytes);
   let buffer = Buffer.allocUnsafeSlow(Math.min(initialBytes, declaredBytes || initialBytes, maxBytes));
   let length = 0;
   try {
@@ -54,6 +102,8 @@ export async function readBody(
       const start = length;
       length += chunk.length;
       if (length > maxBytes) break;
+      // A body of unknown size may become as large as any.
+      if (length > admittedBytes) await admitUpTo(maxBytes);
       if (length > buffer.length) {
         // The declared length is allocated only after data has arrived: an idle sender must not cost memory.
         const neededBytes = declaredBytes >= length ? declaredBytes : 2 * length;
@@ -62,6 +112,7 @@ export async function readBody(
       chunk.copy(buffer, start);
     }
   } catch (cause) {
+    if (cause instanceof ApiError) throw cause;
     if (cause instanceof SlowBody) throw bodyTooSlow(cause);
     throw new ApiError('request_error', 'The body ended before it was complete. Send the request again.', { cause });
   }
@@ -80,14 +131,18 @@ function grow(buffer: Buffer, length: number, bytes: number): Buffer<ArrayBuffer
   return larger;
 }
 
-/** Discards the rest of the body, so that a client that reads only after sending everything still gets the response. */
-function bodyTooLarge(source: Readable, maxBytes: number): ApiError {
+/** Discards the rest of a body, so that a client that reads only after sending everything still gets the response. */
+function discardRest(source: Readable): void {
   let leftBytes = maxDiscardedBytes;
   source.on('error', () => {});
   source.on('data', (chunk: Buffer) => {
     leftBytes -= chunk.length;
     if (leftBytes < 0) source.destroy();
   });
+}
+
+function bodyTooLarge(source: Readable, maxBytes: number): ApiError {
+  discardRest(source);
   return new ApiError('request_error', `The body is larger than the limit of ${maxBytes} bytes.`, {
     status: 413,
   });

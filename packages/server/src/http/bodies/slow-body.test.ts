@@ -3,9 +3,16 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
-import { type BodyPace, defaultBodyPace, isTooSlow } from './slow-body.ts';
+import { type BodyPace, type BodyProgress, defaultBodyPace, isTooSlow } from './slow-body.ts';
 
-const patient: BodyPace = { stallMs: 60_000, graceMs: 60_000, minBytesPerSecond: 500, checkMs: 10 };
+const patient: BodyPace = {
+  stallMs: 60_000,
+  graceMs: 60_000,
+  windowMs: 100,
+  minBytesPerSecond: 500,
+  longestMs: 3_600_000,
+  checkMs: 10,
+};
 const stallsSoon = { ...patient, stallMs: 300 };
 
 let service: Awaited<ReturnType<typeof stubService>>;
@@ -33,8 +40,8 @@ async function startCreate(
 
 test('an upload over a slow line takes as long as it makes progress', async () => {
   const json = JSON.stringify({ name: 'slow' });
-  const socket = await startCreate({ ...patient, graceMs: 100, minBytesPerSecond: 0.1 }, json.length);
-  // Each byte allows ten more seconds.
+  const slowLine = { ...patient, graceMs: 100, windowMs: 30_000, minBytesPerSecond: 0.1 };
+  const socket = await startCreate(slowLine, json.length);
   for (const character of json) {
     socket.write(character);
     await wait(20);
@@ -73,15 +80,40 @@ test('a connection that holds the body back after its URL was refused is closed'
 
 describe('the default pace', () => {
   const minute = 60_000;
-  const at = (elapsedMs: number, receivedBytes: number, silentMs = 0) =>
-    isTooSlow({ elapsedMs, silentMs, receivedBytes }, defaultBodyPace);
+  const largestBytes = 11_219_763;
+  /** Whether a body is too slow of which this much arrived in the last half minute. */
+  const at = (elapsedMs: number, windowBytes: number, others: Partial<BodyProgress> = {}) =>
+    isTooSlow(
+      { elapsedMs, windowBytes, silentMs: 0, sizeBytes: 100_000, isAnswered: false, ...others },
+      defaultBodyPace,
+    );
 
-  test('allows the largest body at 1 KiB/s, which takes three hours', () => {
-    for (let minutes = 1; minutes < 180; minutes++) expect(at(minutes * minute, minutes * 60 * 1024)).toBe(false);
+  test('allows 500 bytes per second for as long as it takes, and any pace in the first minute', () => {
+    for (let minutes = 1; minutes < 60; minutes++) expect(at(minutes * minute, 30 * 500)).toBe(false);
+    expect(at(minute, 1)).toBe(false);
+  });
+
+  test('allows the largest body at a pace with which it takes an hour', () => {
+    const bytesPerSecond = largestBytes / 3_600;
+    expect(at(50 * minute, 30 * bytesPerSecond, { sizeBytes: largestBytes })).toBe(false);
+    expect(at(50 * minute, 25 * bytesPerSecond, { sizeBytes: largestBytes })).toBe(true);
   });
 
   test('ends a body that pauses for 30 seconds, or that stays below 500 bytes per second', () => {
-    expect(at(minute / 2, 1_000_000, 30_000)).toBe(true);
-    expect(at(10 * minute, 10 * 60 * 400)).toBe(true);
+    expect(at(minute / 2, 1_000_000, { silentMs: 30_000 })).toBe(true);
+    expect(at(10 * minute, 30 * 400)).toBe(true);
   });
+
+  test('ends a body that is still arriving a minute after the request was answered', () => {
+    expect(at(minute, 1_000_000, { isAnswered: true })).toBe(false);
+    expect(at(minute + 1, 1_000_000, { isAnswered: true })).toBe(true);
+  });
+});
+
+test('a body that delivers almost everything at once earns no time for the rest', async () => {
+  const socket = await startCreate({ ...patient, graceMs: 300 }, 1_000_000);
+  socket.write(' '.repeat(999_000));
+  const trickle = setInterval(() => socket.write(' '), 20);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 408 /);
+  clearInterval(trickle);
 });

@@ -7,15 +7,22 @@ export interface WriteFileParts {
 }
 
 const validPlaceholder = '';
-/** Not base64, so validation refuses it. */
-const invalidPlaceholder = '=';
+/** Neither base64 nor Unicode, so validation refuses them. */
+const invalidPlaceholders = { base64: '=', utf8: '\ud800' };
 
 /** Takes the content out of a parsed write request and decodes it. Changes `body`. */
 export function takeContent(body: unknown): WriteFileParts {
   if (!isObject(body) || typeof body.content !== 'string') return { body, content: undefined };
-  const content = body.encoding === 'base64' ? decodeBase64(body.content) : Buffer.from(body.content);
-  body.content = content === undefined ? invalidPlaceholder : validPlaceholder;
+  const isBase64 = body.encoding === 'base64';
+  const content = isBase64 ? decodeBase64(body.content) : encodeUtf8(body.content);
+  const invalid = isBase64 ? invalidPlaceholders.base64 : invalidPlaceholders.utf8;
+  body.content = content === undefined ? invalid : validPlaceholder;
   return { body, content };
+}
+
+/** Undefined for a text with half a surrogate pair, which has no encoding. */
+function encodeUtf8(text: string): Buffer | undefined {
+  return text.isWellFormed() ? Buffer.from(text) : undefined;
 }
 
 function isObject(value: unknown): value is { encoding?: unknown; content?: unknown } {

@@ -162,6 +162,22 @@ describe('commands at once', () => {
     expect([commands.held, commands.waiting]).toEqual([0, 0]);
   });
 
+  test('that wait while the credit is used up are answered 402, and nothing ran', async () => {
+    const answers = ['1', '2', '3'].map((command) => exec({ command }));
+    const { commands } = service.core.budgets;
+    await vi.waitFor(() => expect([running.length, commands.waiting]).toEqual([2, 1]));
+    await service.store.ledger.addCredit({
+      id: 'crd_used_up',
+      accountId: 'acct_test',
+      amountMicroUsd: -1_000_000_000_000,
+      createdAtMs: service.clock.nowMs(),
+      note: '',
+    });
+    for (const end of running) end();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 402]);
+    expect([running.length, commands.held, commands.waiting]).toEqual([2, 0, 0]);
+  });
+
   test('that wait while their sandbox is deleted are answered 404', async () => {
     const answers = ['1', '2', '3'].map((command) => exec({ command }));
     const { commands } = service.core.budgets;
@@ -224,5 +240,5 @@ test('an account has the quota of stored output that its operator set', async ()
   service.clock.advanceMs(1_000);
   await exec({ command: 'b' });
   const { body } = await service.call('GET', `/v1/executions/${first}`);
-  expect([body.stderr, body.output_dropped]).toEqual(['', true]);
+  expect([body.stderr, body.output_dropped, body.truncated]).toEqual(['', true, true]);
 });

@@ -194,7 +194,7 @@ describe('read', () => {
     ['permission', 400, 'read_failed'],
     ['not_regular', 400, 'read_failed'],
     ['symlink_loop', 400, 'read_failed'],
-    ['name_too_long', 400, 'read_failed'],
+    ['name_too_long', 404, 'not_found'],
     ['internal', 400, 'read_failed'],
     ['too_large', 413, 'file_too_large'],
   ])('%s from the agent is %i %s', async (code, status, type) => {

@@ -24,17 +24,17 @@ declare module 'fastify' {
 export function fileRoutes(v1: HttpApp, deps: HttpDeps): void {
   v1.register(async (app: HttpApp) => {
     app.addHook('preValidation', refuseUndecodableQuery);
-    addFileBodyParser(app, deps.core.limits.fileBodyBytes);
+    addFileBodyParser(app, deps.core);
     addFileRoutes(app, deps);
   });
 }
 
 /** These routes accept larger bodies than all others, and decode the file content before validation. */
-function addFileBodyParser(app: HttpApp, maxBytes: number): void {
+function addFileBodyParser(app: HttpApp, core: HttpDeps['core']): void {
   app.decorateRequest('fileContent');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const { body, content } = takeContent(await readJsonBody(payload, request.headers, maxBytes));
+    const { body, content } = takeContent(await readJsonBody(core, request, payload, core.limits.fileBodyBytes));
     request.fileContent = content;
     return body;
   });

@@ -59,7 +59,7 @@ it('passes on settings and nothing that changes which code runs', () => {
   };
   expect(serviceConfinement(plan('arm64', { ...inherited, ...others })).env).toEqual({
     ...inherited,
-    HOME: '/var/lib/mayfly/service',
+    HOME: '/nonexistent',
     SQLITE_TMPDIR: '/var/lib/mayfly/service',
   });
 });

@@ -58,6 +58,9 @@ const maxOpenFiles = 65_536;
 /** SQLite's temporary files are in the data folder: this is for what else a library may want to write. */
 const tmpBytes = 64 * 1024 ** 2;
 
+/** A folder that does not exist: programs and libraries read settings in a home folder, so it must be none that the service can write. */
+const nowhere = '/nonexistent';
+
 /** The kernel kills the service before the host's driver, and nearly everything else before the service. */
 const oomScores = { service: -900, host: -999 } as const;
 
@@ -80,7 +83,7 @@ export function serviceConfinement(plan: ServicePlan): ConfinementSpec {
     program: plan.nodePath,
     argv: plan.argv,
     folder: plan.serviceDir,
-    env: { ...serviceEnvironment(plan.env), HOME: plan.serviceDir, SQLITE_TMPDIR: plan.serviceDir },
+    env: { ...serviceEnvironment(plan.env), HOME: nowhere, SQLITE_TMPDIR: plan.serviceDir },
   };
 }
 

@@ -156,7 +156,7 @@ export class QemuMachine implements Machine {
   async #watch(): Promise<MachineExit> {
     const end = await this.#parts.process.ended;
     if (this.#destroyRequested) return { requested: true, reason: 'destroyed' };
-    await this.#parts.qmp.closed;
+    await this.#parts.qmp.finish();
     const tail = await readLogTail(this.logPath).catch(() => '');
     const detail = tail
       .split('\n')

@@ -25,6 +25,7 @@ export type QmpMessage =
 
 /** Parses one line. Never throws: a line that is not QMP is `unknown`. */
 export function parseQmpMessage(line: string): QmpMessage {
+  if (!line.startsWith('{')) return { kind: 'unknown' };
   let value: unknown;
   try {
     value = JSON.parse(line);

@@ -2,8 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
+import { LongestTurn, untilShortTurns } from '../../../../test/longest-turn.ts';
 import { LineSplitter } from '../../host/line-splitter.ts';
 import { maxLineBytes, parseQmpMessage } from './messages.ts';
 import { connectMonitor, QmpClient } from './qmp-client.ts';
@@ -43,6 +45,36 @@ it("a QEMU that exits at once is reported with its log, although its monitor's s
 });
 
 describe('a QMP client', () => {
+  it('reads a flood a little in each turn, and the answers behind it afterwards', async () => {
+    const { client, peer } = await pair();
+    const answer = client.execute('query-status');
+    const turns = new LongestTurn();
+    const longest = await untilShortTurns(50, async () => {
+      turns.take();
+      peer.write('\n'.repeat(60_000));
+      peer.write('{"event": "STOP"}\n'.repeat(400));
+      await pause(500);
+      return turns.take();
+    });
+    turns[Symbol.dispose]();
+    console.log(`longest turn ${longest.map(Math.round).join(', then ')} ms`);
+    peer.write('{"return": "late", "id": 1}\n');
+    // Long before the flood has been read at the rate that is allowed, QEMU may be given up.
+    void answer.catch(() => {});
+    peer.end();
+    const startedMs = performance.now();
+    await client.finish();
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    await expect(client.execute('cont')).rejects.toThrow('QEMU closed its monitor');
+  });
+
+  it('reads some hundred lines at once without a wait', async () => {
+    const { client, peer } = await pair();
+    const answer = client.execute('query-status');
+    peer.write(`${'{"event": "STOP"}\n'.repeat(500)}{"return": "soon", "id": 1}\n`);
+    expect(await answer).toBe('soon');
+  });
+
   it('matches results to commands in any order', async () => {
     const { client, peer } = await pair();
     const both = Promise.all([client.execute('a'), client.execute('b')]);

@@ -6,6 +6,7 @@ import { LineSplitter } from '../../host/line-splitter.ts';
 import { connectUnix } from '../../host/unix-sockets.ts';
 import { type MachineProcess, readLogTail } from '../machine-process.ts';
 import { maxLineBytes, parseQmpMessage, type QmpEvent, type QmpMessage } from './messages.ts';
+import { readLines } from './paced-lines.ts';
 
 interface Pending {
   readonly resolve: (value: unknown) => void;
@@ -41,15 +42,8 @@ export class QmpClient {
         resolve();
       });
     });
-    const lines = new LineSplitter(maxLineBytes);
     socket.on('error', () => {});
-    socket.on('data', (chunk: Buffer) => {
-      try {
-        for (const line of lines.push(chunk)) this.#handle(parseQmpMessage(line));
-      } catch (error) {
-        socket.destroy(error instanceof Error ? error : new Error(String(error)));
-      }
-    });
+    readLines(socket, new LineSplitter(maxLineBytes), (line) => this.#handle(parseQmpMessage(line)));
   }
 
   /** Waits for the greeting and leaves negotiation mode. */
@@ -79,6 +73,13 @@ export class QmpClient {
 
   close(): void {
     this.#socket.destroy();
+  }
+
+  /** Closes the connection to a QEMU that has exited, once its last messages were read: at once, unless there are very many. */
+  async finish(): Promise<void> {
+    await Promise.race([this.closed, delay(exitNoticeMs, undefined, { ref: false })]);
+    this.close();
+    await this.closed;
   }
 
   #handle(message: QmpMessage): void {
