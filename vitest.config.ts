@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { suites } from './packages/setup/src/suites/suites.ts';
 import { HungSuites } from './test/support/hung-suites.ts';
 import { SkipReport } from './test/support/skip-report.ts';
@@ -30,8 +31,19 @@ const unitTests = {
   expect: { poll: { timeout: 30_000 } },
 } as const;
 
-/** Likewise, and some wait for minutes. */
-const inParallel = { fileParallelism: true, maxWorkers: 4 } as const;
+/** Likewise. More would slow each other down: an emulated CPU waits for others that do not run. */
+const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
+
+/** These wait for minutes, so they come first: beside them others work. */
+const waiting = /\/(?:timeouts-and-expiry|rate-limits|expiry)\.test\.ts$/;
+
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const waits = ({ moduleId }: TestSpecification) => waiting.test(moduleId);
+    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))];
+  }
+}
 
 /** Suites that need the host for themselves, for the reasons in the table. Nothing runs beside them. */
 const aloneFiles = suites.filter(({ alone }) => alone !== undefined).map(({ files }) => files);
@@ -46,6 +58,7 @@ const report: ['json', { outputFile: string }][] =
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: WaitingFirst },
     reporters: ['default', new HungSuites(), new SkipReport(), new SuiteTimes(), ...report],
     projects: [
       {
