@@ -30,7 +30,7 @@ describe.each(['arm64', 'x64'] as const)('the outer machine on %s', (arch) => {
     const argv = outerMachineArgv(plan(arch)).join(' ');
     expect(argv).toContain('-accel tcg');
     expect(argv).toContain(
-      arch === 'arm64' ? '-machine virt,virtualization=on' : '-cpu max,la57=off,erms=off,fsrm=off,smap=off,pku=off ',
+      arch === 'arm64' ? '-machine virt,virtualization=on' : '-cpu max,la57=off,erms=off,fsrm=off ',
     );
     expect(argv).toContain('-nodefaults');
     expect(argv).not.toContain('netdev');

@@ -29,10 +29,7 @@ export function outerMachineArgv(plan: OuterMachinePlan): string[] {
     ...['-name', 'mayfly-outer', '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
     ...['-machine', arch === 'arm64' ? 'virt,virtualization=on,gic-version=3' : 'q35'],
     // EL2 or SVM come with "max". What is slow to emulate is left out.
-    ...[
-      '-cpu',
-      arch === 'arm64' ? 'max,pauth=off,sve=off,sme=off,lpa2=off' : 'max,la57=off,erms=off,fsrm=off,smap=off,pku=off',
-    ],
+    ...['-cpu', arch === 'arm64' ? 'max,pauth=off,sve=off,sme=off,lpa2=off' : 'max,la57=off,erms=off,fsrm=off'],
     ...['-accel', 'tcg,thread=multi,tb-size=1024', '-smp', String(plan.cpus), '-m', `${plan.memoryMib}M`],
     ...['-rtc', 'base=utc', '-serial', `file:${plan.consolePath}`],
     // The kernel has a driver for NVMe built in, and needs a module for the second disk, so that their names do not depend on any order.

@@ -79,16 +79,13 @@ export function emulating(
 
 /**
  * The models of a guest's CPU, in order of preference. KVM guests have the host's CPU. Emulated guests lack what is slow to emulate: pointer
- * authentication, scalable vectors, "fast" string instructions, with which kernel and C library would clear and copy memory byte by byte (ten
- * times slower than without), and the protection of user memory from the kernel (SMAP) and by keys, whose switches end a translated block or flush
- * the TLB (an eighth slower). No guest has virtualization extensions or performance counters, which only add ways to attack the
+ * authentication, scalable vectors, and "fast" string instructions, with which kernel and C library would clear memory byte by byte (ten times
+ * slower than without). No guest has virtualization extensions or performance counters, which only add ways to attack the
  * host. On arm64, KVM knows the option "pmu" only if the host has performance counters; the extensions are off by default.
  */
 export function cpuModels(arch: Arch, acceleration: QemuEngine['acceleration']): readonly string[] {
   if (arch === 'x64')
-    return [
-      `${acceleration === 'kvm' ? 'host' : 'max,la57=off,erms=off,fsrm=off,smap=off,pku=off'},svm=off,vmx=off,pmu=off`,
-    ];
+    return [`${acceleration === 'kvm' ? 'host' : 'max,la57=off,erms=off,fsrm=off'},svm=off,vmx=off,pmu=off`];
   return acceleration === 'kvm' ? ['host,pmu=off', 'host'] : ['max,pauth=off,sve=off,sme=off,pmu=off'];
 }
 
