@@ -31,7 +31,7 @@ const unitTests = {
   expect: { poll: { timeout: 30_000 } },
 } as const;
 
-/** Likewise. More would slow each other down: an emulated CPU waits for others that do not run. */
+/** Likewise. With more, emulated machines slow each other down. */
 const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
 
 /** These wait for minutes, so they come first: beside them others work. */

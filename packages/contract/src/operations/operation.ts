@@ -55,11 +55,13 @@ export const executionParameters = z.object({ id: executionId.describe('The exec
 const { idempotencyKeyCharacters } = fixedLimits;
 const keyError = `Idempotency-Key must be 1 to ${idempotencyKeyCharacters} characters`;
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 /** A header as its sender meant it. Node gives every byte as a character; a sender that uses others than ASCII encodes them as UTF-8. */
 function asSent(header: string): string {
   const bytes = Uint8Array.from(header, (character) => character.charCodeAt(0));
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     return header;
   }

@@ -39,13 +39,16 @@ export async function readJsonBody(
     discardRest(payload);
     throw pathNotFound();
   }
-  const held = new HeldBody(core.budgets, account.id);
-  const release = () => held[Symbol.dispose]();
-  response.once('finish', release).once('close', release);
+  let held: HeldBody | undefined;
   const admit = async (bytes: number) => {
+    const body = new HeldBody(core.budgets, account.id);
+    held = body;
+    const release = () => body[Symbol.dispose]();
+    response.once('finish', release).once('close', release);
+    if (response.destroyed) release();
     watchedBody?.pause();
     try {
-      await held.admit(bytes);
+      await body.admit(bytes);
     } catch (error) {
       if (error instanceof ApiError) core.metrics.rateLimited('uploads');
       throw error;
@@ -54,7 +57,7 @@ export async function readJsonBody(
     }
   };
   const body = await readBody(payload, headers, { maxBytes, admit });
-  held.shrinkTo(body.length);
+  held?.shrinkTo(body.length);
   return parseJson(body);
 }
 

@@ -16,7 +16,8 @@ const defaultPace: LinePace = { bytesPerTurn: 4_096, linesPerTurn: 32, burstLine
 
 /**
  * Reads lines from a socket, a few in each turn of the event loop and at a limited rate: a QEMU that was taken over must not keep this process from other
- * work. Meanwhile the socket is not read, so what QEMU sends fills its own memory. A line that is too long ends the connection.
+ * work. Meanwhile the socket is not read, so what QEMU sends fills its own memory. Nothing is read after the connection was closed, and a line that is too
+ * long closes it.
  */
 export function readLines(
   socket: Socket,
@@ -29,9 +30,11 @@ export function readLines(
   const read = async (chunk: Buffer): Promise<void> => {
     for (let from = 0; from < chunk.length; from += pace.bytesPerTurn) {
       if (from > 0) await nextTurn();
+      if (socket.destroyed) return;
       for (const line of splitter.push(chunk.subarray(from, from + pace.bytesPerTurn))) {
         const waitMs = allowance.take(performance.now());
-        if (waitMs > 0) await wait(waitMs);
+        if (waitMs > 0) await wait(waitMs, undefined, { ref: false });
+        if (socket.destroyed) return;
         onLine(line);
         inTurn += 1;
         if (inTurn % pace.linesPerTurn === 0) await nextTurn();

@@ -45,9 +45,8 @@ it("a QEMU that exits at once is reported with its log, although its monitor's s
 });
 
 describe('a QMP client', () => {
-  it('reads a flood a little in each turn, and the answers behind it afterwards', async () => {
+  it('reads a flood a little in each turn, and can be closed in the middle of it', async () => {
     const { client, peer } = await pair();
-    const answer = client.execute('query-status');
     const turns = new LongestTurn();
     const longest = await untilShortTurns(50, async () => {
       turns.take();
@@ -58,10 +57,8 @@ describe('a QMP client', () => {
     });
     turns[Symbol.dispose]();
     console.log(`longest turn ${longest.map(Math.round).join(', then ')} ms`);
-    peer.write('{"return": "late", "id": 1}\n');
-    // Long before the flood has been read at the rate that is allowed, QEMU may be given up.
-    void answer.catch(() => {});
     peer.end();
+    // At the rate that is allowed, the flood would take minutes.
     const startedMs = performance.now();
     await client.finish();
     expect(performance.now() - startedMs).toBeLessThan(10_000);

@@ -26,7 +26,7 @@ it('notices within two minutes that a machine has become idle', () => {
   expect(stalledAfterSeconds((second) => (second < 100 ? 1_000 : 20))).toBeLessThan(220);
 });
 
-it('notices that a machine whose kernel misses a timer only limps, and lets one that is slow go on', () => {
+it('notices that a machine whose kernel missed a timer makes hardly any progress, and lets one that is slow go on', () => {
   const console = "rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies! g-1059 f0x0";
   expect(stalledAfterSeconds((second) => (second < 100 ? 4_000 : 250), console)).toBeLessThan(220);
   expect(stalledAfterSeconds(() => 250)).toBeUndefined();
