@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { suites } from './packages/setup/src/suites/suites.ts';
+import { speeds, suites } from './packages/setup/src/suites/suites.ts';
 import { HungSuites } from './test/support/hung-suites.ts';
 import { SkipReport } from './test/support/skip-report.ts';
 import { SuiteTimes } from './test/support/suite-times.ts';
@@ -37,15 +37,21 @@ const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
 /** These wait for minutes, so they come first: beside them others work. */
 const waiting = /\/(?:timeouts-and-expiry|rate-limits|expiry)\.test\.ts$/;
 
-class WaitingFirst extends BaseSequencer {
+/** These compare speeds, so they come last of those that run alone: `npm test` runs the unit tests beside the first. */
+const compareSpeeds = suites.filter(({ alone }) => alone === speeds).map(({ files }) => `/${files}`);
+
+class FilesInOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const waits = ({ moduleId }: TestSpecification) => waiting.test(moduleId);
-    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))];
+    const rank = ({ moduleId }: TestSpecification) => {
+      if (waiting.test(moduleId)) return 0;
+      return compareSpeeds.some((file) => moduleId.endsWith(file)) ? 2 : 1;
+    };
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
-/** Suites that need the host for themselves, for the reasons in the table. Nothing runs beside them. */
+/** Suites that need the host for themselves, for the reasons in the table. */
 const aloneFiles = suites.filter(({ alone }) => alone !== undefined).map(({ files }) => files);
 
 /** Whether the conformance suite tests a running service instead of starting its own. */
@@ -58,7 +64,7 @@ const report: ['json', { outputFile: string }][] =
 
 export default defineConfig({
   test: {
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: FilesInOrder },
     reporters: ['default', new HungSuites(), new SkipReport(), new SuiteTimes(), ...report],
     projects: [
       {

@@ -79,3 +79,20 @@ func TestAServiceWritesToAFileThroughAPipe(t *testing.T) {
 		t.Errorf("%q %v", text, err)
 	}
 }
+
+func TestAServiceGoesOnWhenNobodyReadsItsOutput(t *testing.T) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := os.NewFile(uintptr(pair[0]), "journal")
+	defer journal.Close()
+	syscall.Close(pair[1])
+	// More than the pipe between the service and mayfly-jail holds: some of it has met the closed socket before the end.
+	cmd := confinedCommand(t, service(t, "/usr/bin/sh", "-c", "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; exit 7"))
+	cmd.Stdout, cmd.Stderr = journal, journal
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForExit(t, cmd, 7)
+}

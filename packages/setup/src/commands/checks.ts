@@ -10,7 +10,15 @@ import {
   goPrograms,
   minimumGoVersion,
 } from '../steps/go.ts';
-import { type Check, type CheckOptions, localProgram, runAlone, runInherited, runSideBySide } from './run-programs.ts';
+import {
+  type Check,
+  type CheckOptions,
+  localProgram,
+  runAlone,
+  runBeside,
+  runInherited,
+  runSideBySide,
+} from './run-programs.ts';
 
 /** What checks need to run. */
 export interface CheckTools extends CheckOptions {
@@ -33,8 +41,11 @@ const shortFuzzing = { MAYFLY_FUZZ_HOST_MESSAGES: '10000', MAYFLY_FUZZ_RUNS: '10
 /** Runs all static checks and then, if they pass, all tests. With arguments, runs only vitest with these arguments. Returns the exit code. */
 export async function runTests(prepared: Prepared, args: readonly string[]): Promise<number> {
   const tools = await prepareChecks(prepared);
-  const checks = args.length === 0 ? [...staticChecks, ...goChecks(tools.go)] : [];
-  return await runChecks({ checks, tests: [vitest('tests', args)] }, tools);
+  if (args.length > 0) return await runAlone(vitest('tests', args), tools);
+  if (!(await passStaticChecks([...staticChecks, ...goChecks(tools.go)], tools))) return 1;
+  // Unit tests leave nothing on the host that the others could take for a leak, and those wait a lot while they need the host for themselves.
+  const onHost = vitest('tests on this host', ['--project', '!unit']);
+  return await runBeside(onHost, vitest('unit tests', ['--project', 'unit']), tools);
 }
 
 /**
@@ -71,16 +82,19 @@ export interface CheckPlan {
 
 /** Runs all checks and then, if they pass, the tests up to the first that fails. Returns the exit code. */
 export async function runChecks({ checks, tests }: CheckPlan, options: CheckOptions): Promise<number> {
-  const failed = await runSideBySide(checks, options);
-  if (failed.length > 0) {
-    options.announcer.line(`Failed: ${failed.join(', ')}. The tests were not run.`);
-    return 1;
-  }
+  if (!(await passStaticChecks(checks, options))) return 1;
   for (const test of tests) {
     const code = await runAlone(test, options);
     if (code !== 0) return code;
   }
   return 0;
+}
+
+async function passStaticChecks(checks: readonly Check[], options: CheckOptions): Promise<boolean> {
+  const failed = await runSideBySide(checks, options);
+  if (failed.length === 0) return true;
+  options.announcer.line(`Failed: ${failed.join(', ')}. The tests were not run.`);
+  return false;
 }
 
 /** The checks and tests of Go modules, by default of all. `go` is the compiler. */

@@ -3,14 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Announcer } from '../announce.ts';
-import { type Check, runSideBySide } from './run-programs.ts';
+import { type Check, runBeside, runSideBySide } from './run-programs.ts';
 
 const node = (title: string, script: string): Check => ({ title, program: process.execPath, args: ['-e', script] });
 
-async function run(...checks: Check[]) {
+function options() {
   const lines: string[] = [];
   const announcer: Announcer = { line: (text) => void lines.push(text), step: (_, work) => work(() => {}) };
-  const failed = await runSideBySide(checks, { announcer, env: process.env });
+  return { announcer, env: process.env, lines };
+}
+
+async function run(...checks: Check[]) {
+  const { lines, ...rest } = options();
+  const failed = await runSideBySide(checks, rest);
   return { failed, lines };
 }
 
@@ -49,4 +54,14 @@ it('runs two at a time and keeps together what each of them writes', async () =>
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+it('beside a check on the terminal, runs another to its end, and fails if either does', async () => {
+  const { lines, ...rest } = options();
+  const passes = node('passes', '');
+  const talks = node('talks', 'console.log("said"); process.exit(3)');
+  expect(await runBeside(passes, passes, rest)).toBe(0);
+  expect(await runBeside(passes, talks, rest)).toBe(1);
+  expect(await runBeside(node('fails', 'process.exit(4)'), passes, rest)).toBe(4);
+  expect(lines).toContainEqual(expect.stringMatching(/^✗ talks … [\d.]+ s, exit code 3\nsaid$/));
 });

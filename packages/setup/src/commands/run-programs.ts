@@ -55,6 +55,15 @@ export async function runSideBySide(
   return checks.filter((check) => failed.has(check)).map(({ title }) => title);
 }
 
+/**
+ * Runs a check on this terminal and, beside it, another whose output is printed when it ends. Returns the exit code of the first, or 1 if
+ * only the second failed.
+ */
+export async function runBeside(first: Check, second: Check, options: CheckOptions): Promise<number> {
+  const [code, failed] = await Promise.all([runAlone(first, options), runSideBySide([second], options)]);
+  return code === 0 && failed.length > 0 ? 1 : code;
+}
+
 /** Runs a check on this terminal and returns its exit code. */
 export async function runAlone(check: Check, { announcer, env }: CheckOptions): Promise<number> {
   const startedMs = performance.now();

@@ -11,7 +11,7 @@ export interface Suite {
    * launches machines, but a change of the driver selects those that look at machines. Helpers that its files import need not be named.
    */
   readonly sources: readonly string[];
-  /** Why nothing may run beside it. */
+  /** Why no other suite may run beside it. */
   readonly alone?: string;
   /** Whether it measures time or works under load, so that a slow host could make it fail: `npm run test:busy` shows that none does. */
   readonly timed?: true;
@@ -24,7 +24,8 @@ export interface Suite {
 type Row = Omit<Suite, 'files'> & Partial<Pick<Suite, 'files'>>;
 
 const wholeHost = 'compares the state of the whole host';
-const speeds = 'compares speeds';
+/** The reason of suites that compare speeds. */
+export const speeds = 'compares speeds';
 
 /** Folders and files of the server's sources. */
 const server = (...paths: string[]) => paths.map((path) => `packages/server/src/${path}`);
