@@ -63,8 +63,7 @@ beforeAll(async () => {
   probeFolder = await mkdtemp(join(tmpdir(), 'mayfly-probe-'));
   await chmod(probeFolder, 0o711);
   before = await hostState();
-  own = await startSide();
-  other = await startSide();
+  [own, other] = await Promise.all([startSide(), startSide()]);
   untouched = await stateOfInnocents();
   hostPid = own.service.processes.host ?? 0;
   await takeOver();
@@ -252,20 +251,16 @@ describe('a program in place of the service, started exactly as the service is',
     await starter[Symbol.asyncDispose]();
     signalSupervisor('SIGCONT');
     await expect.poll(() => isReady(own.service)).toBe(true);
-    for (const { service, sandbox } of [own, other]) {
-      expect(await output(service, sandbox.id, 'cat /workspace/mark')).toBe('kept');
-    }
+    const marks = [own, other].map(({ service, sandbox }) => output(service, sandbox.id, 'cat /workspace/mark'));
+    expect(await Promise.all(marks)).toEqual(['kept', 'kept']);
     expect(await stateOfInnocents()).toEqual(untouched);
     expect(own.service.processes.host).toBe(hostPid);
-    const created = await createSandbox(own.service, { snapshot_id: own.snapshot.id });
-    expect(await output(own.service, created.id, 'cat /workspace/mark')).toBe('kept');
-    const copy = await createSandbox(other.service, { snapshot_id: other.snapshot.id });
-    expect(await output(other.service, copy.id, 'cat /workspace/mark')).toBe('kept');
+    const [created, copy] = await Promise.all([copyOf(own), copyOf(other)]);
     await deleteSandbox(other.service, copy.id);
     expect(await unexpectedResources(own.data.dataDir, [own.sandbox.id, created.id], 0)).toEqual([]);
     expect(await unexpectedResources(other.data.dataDir, [other.sandbox.id], 0)).toEqual([]);
-    for (const { data, service, snapshot } of [own, other]) {
-      await deleteSnapshot(service, snapshot.id);
+    await Promise.all([own, other].map(({ service, snapshot }) => deleteSnapshot(service, snapshot.id)));
+    for (const { data } of [own, other]) {
       // What the messages saved is in no record, so the service removes it.
       await expect.poll(() => readdirSync(join(data.dataDir, 'snapshots'))).toEqual([]);
     }
@@ -274,6 +269,13 @@ describe('a program in place of the service, started exactly as the service is',
     expect(await leftSince(before)).toEqual([]);
   });
 });
+
+/** Creates a sandbox from the snapshot of a data folder, which has what was written before it was taken. */
+async function copyOf({ service, snapshot }: Side): Promise<SandboxBody> {
+  const copy = await createSandbox(service, { snapshot_id: snapshot.id });
+  expect(await output(service, copy.id, 'cat /workspace/mark')).toBe('kept');
+  return copy;
+}
 
 /** Runs the sender of hostile messages in place of the service. */
 async function flood(): Promise<FloodReport> {

@@ -1,6 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '#server/machines/host/run-program.ts';
 import { maxLayerBytes } from '#server/machines/qemu/restore.ts';
@@ -12,12 +13,16 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 
 const mib = 1024 ** 2;
 const reserveMib = 250;
+/** Twice the reserve, room for the ballast, and what the machines and the file system itself take: all beyond that a guest would have to fill. */
+const diskMib = 700;
+/** Between two commands of the innocent sandbox, because its CPU is that of the other guests too. */
+const pauseMs = 200;
 
 let fileSystem: SmallFileSystem;
 let service: TestService;
 let innocent: SandboxBody;
 beforeAll(async () => {
-  fileSystem = await mountSmallFileSystem(1_000);
+  fileSystem = await mountSmallFileSystem(diskMib);
   service = await startTestService({
     ...unlimitedRates,
     MAYFLY_DATA_DIR: fileSystem.path,
@@ -67,12 +72,16 @@ function keepWorking() {
   onTestFinished(() => stop.abort());
   let commands = 0;
   let leastFreeMib = freeMib();
+  const watch = setInterval(() => {
+    leastFreeMib = Math.min(leastFreeMib, freeMib());
+  }, 20);
+  stop.signal.addEventListener('abort', () => clearInterval(watch));
   // Failures are reported by finish().
   const done = (async () => {
     while (!stop.signal.aborted) {
       expect((await exec(service, innocent.id, 'true')).exit_code).toBe(0);
       commands += 1;
-      leastFreeMib = Math.min(leastFreeMib, freeMib());
+      await pause(pauseMs);
     }
   })();
   done.catch(() => {});
@@ -103,7 +112,7 @@ it('creates are refused before the reserve is touched; then the sandbox that wro
     command: 'dd if=/dev/zero of=/workspace/more bs=1M status=none',
     timeout_ms: 300_000,
   });
-  await expect.poll(async () => (await readSandbox(hostile.id)).status).toBe('failed');
+  await expect.poll(async () => (await readSandbox(hostile.id)).status, { interval: 250 }).toBe('failed');
   expect((await readSandbox(hostile.id)).status_reason).toMatch(
     /^evicted: the host was running out of disk space, and this sandbox had written the most \([\d.,]+ [MG]iB\)$/,
   );
@@ -145,13 +154,13 @@ it('no machine can make its disk layer larger than its limit: the guest sees an 
 
   const hostile = await createSandbox(service);
   const layer = await stat(join(fileSystem.path, 'machines', hostile.id, 'disk.qcow2'));
-  const maxBytes = layer.size + 64 * mib;
+  const maxBytes = layer.size + 24 * mib;
   // Under the machine's own uid, because even root needs a privilege for the limits of others.
   const pid = await pidOf(hostile.id);
   const { uid, gid } = await stat(`/proc/${pid}/ns`);
   const asMachine = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--'];
   await runProgram('setpriv', [...asMachine, 'prlimit', '--pid', String(pid), `--fsize=${maxBytes}`]);
-  const dd = 'dd if=/dev/zero of=/workspace/fill bs=1M count=200 conv=fsync';
+  const dd = 'dd if=/dev/zero of=/workspace/fill bs=1M count=72 conv=fsync';
   const written = await exec(service, hostile.id, dd, { timeout_ms: 300_000 });
   expect([written.exit_code, written.stderr]).toEqual([
     1,

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, type ExpectStatic, it, type TestContext } from 'vitest';
 import { createSandbox, deleteSandbox, output, type Target } from '../support/api-requests.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
 import { machinePids, machineProcesses } from '../support/machine-processes.ts';
@@ -11,6 +11,28 @@ import { childrenOf, commandOf, supervisedBy } from '../support/supervised-proce
 
 const checkout = join(import.meta.dirname, '../..');
 const deadlineMs = 120_000;
+
+/** Where one test runs `npm start`. */
+interface Place {
+  readonly expect: ExpectStatic;
+  readonly data: ServiceData;
+  /** Every npm that was started, also if the service never became ready. */
+  readonly started: ChildProcess[];
+  running: NpmStart | undefined;
+}
+
+/** A data folder for a test. What the test started on it is killed when it has finished. */
+async function newPlace({ expect, onTestFinished }: TestContext): Promise<Place> {
+  const place: Place = { expect, data: await newServiceData(), started: [], running: undefined };
+  onTestFinished(async () => {
+    const { data, started, running } = place;
+    if (running && isAlive(running.supervisorPid)) process.kill(running.supervisorPid, 'SIGKILL');
+    running?.npm.kill('SIGKILL');
+    for (const pid of started.flatMap((npm) => [npm.pid ?? 0, ...descendantsOf(npm.pid ?? 0)])) kill(pid);
+    await data.remove();
+  });
+  return place;
+}
 
 /** `npm start` of this checkout: npm, bootstrap.mjs and the supervisor, which runs the host process and the service. */
 interface NpmStart extends Target {
@@ -23,22 +45,6 @@ interface NpmStart extends Target {
   printed(): string;
 }
 
-let data: ServiceData;
-let running: NpmStart | undefined;
-beforeEach(async () => {
-  data = await newServiceData();
-  running = undefined;
-});
-afterEach(async () => {
-  if (running && isAlive(running.supervisorPid)) process.kill(running.supervisorPid, 'SIGKILL');
-  running?.npm.kill('SIGKILL');
-  for (const pid of started.splice(0).flatMap((npm) => [npm.pid ?? 0, ...descendantsOf(npm.pid ?? 0)])) kill(pid);
-  await data.remove();
-});
-
-/** Every npm that was started, also if the service never became ready. */
-const started: ChildProcess[] = [];
-
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
@@ -50,7 +56,7 @@ function kill(pid: number): void {
 const key = 'mf_test_key_of_the_first_account';
 
 /** Runs `npm start` and collects what it prints. */
-function spawnNpm(inTerminal = false) {
+function spawnNpm({ data, started }: Place, inTerminal = false) {
   const terminal = ['script', '--quiet', '--command', 'exec npm start', '/dev/null'];
   const [program = '', ...args] = inTerminal ? terminal : ['npm', 'start'];
   const npm = spawn(program, args, {
@@ -73,17 +79,17 @@ function spawnNpm(inTerminal = false) {
 }
 
 /** Runs `npm start` and waits until the service is ready. */
-async function npmStart(inTerminal = false): Promise<NpmStart> {
-  const { npm, printed } = spawnNpm(inTerminal);
+async function npmStart(place: Place, inTerminal = false): Promise<NpmStart> {
+  const { npm, printed } = spawnNpm(place, inTerminal);
   const url = () => /^ {2}API +(\S+)\/v1\r?$/m.exec(printed())?.[1];
-  await expect
+  await place.expect
     .poll(() => url() ?? (npm.exitCode === null ? 'starting' : `ended: ${printed()}`), { timeout: deadlineMs })
     .toMatch(/^http/);
   const pids = descendantsOf(npm.pid ?? 0);
   const bootstrapPid = pids.find((pid) => commandOf(pid).startsWith('node bootstrap.mjs')) ?? 0;
   const supervisorPid = pids.find((pid) => commandOf(pid).includes('setup/src/main.ts')) ?? 0;
   const { host = 0, service = 0 } = supervisedBy(supervisorPid);
-  running = {
+  const start = {
     npm,
     bootstrapPid,
     supervisorPid,
@@ -92,7 +98,8 @@ async function npmStart(inTerminal = false): Promise<NpmStart> {
     key,
     printed,
   };
-  return running;
+  place.running = start;
+  return start;
 }
 
 function descendantsOf(pid: number): number[] {
@@ -109,7 +116,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** Waits until npm, bootstrap.mjs, the supervisor and its processes have ended; the result is how npm ended. */
-async function ended(start: NpmStart): Promise<number | NodeJS.Signals | null> {
+async function ended({ expect }: Place, start: NpmStart): Promise<number | NodeJS.Signals | null> {
   const { npm, bootstrapPid, supervisorPid, supervised } = start;
   if (npm.exitCode === null && npm.signalCode === null) {
     await once(npm, 'exit', { signal: AbortSignal.timeout(deadlineMs) });
@@ -129,9 +136,12 @@ function timesStopped(start: NpmStart): number {
   return start.printed().split('Stopped. Running sandboxes stay alive').length - 1;
 }
 
-it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm start adopts it', async () => {
+it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm start adopts it', async (test) => {
+  const { expect } = test;
+  const place = await newPlace(test);
+  const { data } = place;
   const before = await hostState();
-  const first = await npmStart();
+  const first = await npmStart(place);
   const { id } = await createSandbox(first);
   await output(first, id, 'echo kept > /workspace/file');
   // The kernel's out-of-memory killer prefers machines to the service, which is spared where it has the privilege to ask for that.
@@ -144,7 +154,7 @@ it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm s
   // A second one is refused by the first supervisor's own lock, whatever its processes are doing, and disturbs nobody.
   const [hostPid = 0, servicePid = 0] = first.supervised;
   process.kill(hostPid, 'SIGKILL');
-  const second = spawnNpm();
+  const second = spawnNpm(place);
   await once(second.npm, 'exit', { signal: AbortSignal.timeout(deadlineMs) });
   expect(second.npm.exitCode).toBe(1);
   expect(second.printed()).toContain(
@@ -155,48 +165,55 @@ it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm s
 
   const { host = 0 } = supervisedBy(first.supervisorPid);
   first.npm.kill('SIGTERM');
-  expect(await ended({ ...first, supervised: [host, servicePid] })).toBe(0);
+  expect(await ended(place, { ...first, supervised: [host, servicePid] })).toBe(0);
   expect(timesStopped(first)).toBe(1);
   expect(await machineProcesses(data.dataDir)).toHaveLength(1);
 
-  const next = await npmStart();
+  const next = await npmStart(place);
   expect(await output(next, id, 'cat /workspace/file')).toBe('kept');
   await deleteSandbox(next, id);
   next.npm.kill('SIGTERM');
-  expect(await ended(next)).toBe(0);
+  expect(await ended(place, next)).toBe(0);
   expect(await machineProcesses(data.dataDir)).toEqual([]);
   expect(await leftSince(before)).toEqual([]);
 });
 
-it('closing the terminal of npm start stops the service in an orderly way', async () => {
-  const start = await npmStart(true);
-  const socket = join(data.dataDir, 'service', 'admin.sock');
-  expect(existsSync(socket)).toBe(true);
-  // The terminal is gone with the program that emulates it.
-  start.npm.kill('SIGKILL');
-  await ended(start);
-  expect(existsSync(socket)).toBe(false);
-});
+// They mostly wait for processes to start and to end, so they run together, each with the `expect` of its own test.
+describe.concurrent('a stop in an orderly way', () => {
+  it('closing the terminal of npm start stops the service in an orderly way', async (test) => {
+    const { expect } = test;
+    const place = await newPlace(test);
+    const start = await npmStart(place, true);
+    const socket = join(place.data.dataDir, 'service', 'admin.sock');
+    expect(existsSync(socket)).toBe(true);
+    // The terminal is gone with the program that emulates it.
+    start.npm.kill('SIGKILL');
+    await ended(place, start);
+    expect(existsSync(socket)).toBe(false);
+  });
 
-describe('each process of npm start takes each signal, and the service stops once, in an orderly way', () => {
-  it.each([
-    ['npm', 'SIGINT', 0],
-    // npm does not forward it and dies of it.
-    ['npm', 'SIGHUP', 'SIGHUP'],
-    ['bootstrap.mjs', 'SIGTERM', 0],
-    ['bootstrap.mjs', 'SIGHUP', 0],
-    ['the supervisor', 'SIGTERM', 0],
-    ['every process at once, as by a terminal', 'SIGINT', 0],
-  ] as const)('%s, %s', async (target, signal, end) => {
-    const start = await npmStart();
-    const pids = {
-      npm: [start.npm.pid ?? 0],
-      'bootstrap.mjs': [start.bootstrapPid],
-      'the supervisor': [start.supervisorPid],
-      'every process at once, as by a terminal': [start.npm.pid ?? 0, start.bootstrapPid, start.supervisorPid],
-    }[target];
-    for (const pid of pids) process.kill(pid, signal);
-    expect(await ended(start)).toBe(end);
-    expect(timesStopped(start)).toBe(1);
+  describe('each process of npm start takes each signal, and the service stops once, in an orderly way', () => {
+    it.for([
+      ['npm', 'SIGINT', 0],
+      // npm does not forward it and dies of it.
+      ['npm', 'SIGHUP', 'SIGHUP'],
+      ['bootstrap.mjs', 'SIGTERM', 0],
+      ['bootstrap.mjs', 'SIGHUP', 0],
+      ['the supervisor', 'SIGTERM', 0],
+      ['every process at once, as by a terminal', 'SIGINT', 0],
+    ] as const)('%s, %s', async ([target, signal, end], test) => {
+      const { expect } = test;
+      const place = await newPlace(test);
+      const start = await npmStart(place);
+      const pids = {
+        npm: [start.npm.pid ?? 0],
+        'bootstrap.mjs': [start.bootstrapPid],
+        'the supervisor': [start.supervisorPid],
+        'every process at once, as by a terminal': [start.npm.pid ?? 0, start.bootstrapPid, start.supervisorPid],
+      }[target];
+      for (const pid of pids) process.kill(pid, signal);
+      expect(await ended(place, start)).toBe(end);
+      expect(timesStopped(start)).toBe(1);
+    });
   });
 });

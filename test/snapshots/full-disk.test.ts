@@ -12,7 +12,7 @@ import { askWitness, startWitness } from '../support/witness.ts';
 
 const mib = 1024 ** 2;
 const reserveMib = 400;
-const ballastMib = 300;
+const ballastMib = 64;
 
 let fileSystem: SmallFileSystem;
 let service: TestService;
@@ -27,7 +27,7 @@ beforeAll(async () => {
     MAYFLY_LOG_LEVEL: 'error',
   });
   sandbox = await createSandbox(service, { timeout_minutes: 120 });
-  await startWitness(service, sandbox.id, ballastMib);
+  await startWitness(service, sandbox.id, { ballastMib });
 });
 afterAll(async () => {
   try {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, truncate } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -6,6 +6,7 @@ import { runProgram } from '#server/machines/host/run-program.ts';
 import { call, createSandbox, deleteSandbox, output, type Target } from '../support/api-requests.ts';
 import { leftovers } from '../support/chaos/held-resources.ts';
 import { length } from '../support/length.ts';
+import { linkOrCopy } from '../support/link-or-copy.ts';
 import { type PreparedHost, preparedHost } from '../support/prepared-host.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { newServiceData, unlimitedRates } from '../support/service-settings.ts';
@@ -14,29 +15,41 @@ import { deleteSnapshot, type SnapshotBody, takeSnapshot } from '../support/snap
 /** More rounds than a chain has layers before it is flattened. */
 const rounds = length(10, 50);
 
+/** At full length, the writer writes larger files and as fast as it can. */
+const varyingBytes = length(8_192, 65_536);
+const pauseSeconds = length(0.02, 0);
+
+/** Starts the writer, which goes on in every copy. It says something once there is a file. */
+const startWriter = `read -r said < <(exec setsid python3 -S -E writer.py tree ${varyingBytes} ${pauseSeconds} 2>writer.log </dev/null)`;
+
+/**
+ * Checks every file that was written so far, while the writer stands still, and prints how many there are. Then lets the writer go on and
+ * waits until there is one more, so that the next snapshot has something new.
+ */
+const checkAndGoOn = `set -e
+shopt -s nullglob
+cd tree
+pkill -STOP -x python3
+names=([0-9a-f]*)
+for name in "\${names[@]}"; do echo "$name  $name"; done | sha256sum --check --quiet
+pkill -CONT -x python3
+found=\${#names[@]}
+until names=([0-9a-f]*); [ "\${#names[@]}" -gt "$found" ]; do sleep 0.2; done
+echo "$found"`;
+
 async function copyWriter(target: Target, id: string): Promise<void> {
   const content = await readFile(join(import.meta.dirname, 'guest/writer.py'), 'utf8');
   expect((await call(target, 'PUT', `/sandboxes/${id}/files`, { path: 'writer.py', content })).status).toBe(201);
 }
 
-/** Checks every file that was written so far. Returns how many there are. */
-async function checkFiles(target: Target, id: string): Promise<number> {
-  const [files, wrong] = (await output(target, id, 'python3 writer.py tree --check', 300_000)).split(' ').map(Number);
-  expect(wrong).toBe(0);
-  return files ?? 0;
-}
-
-/** A template of size small of its own, as a set-up on an empty cache would build it: the same bytes in other files. */
+/** A template of size small of its own, as a set-up on an empty cache would build it: the same bytes in another place. */
 async function rebuiltTemplate(host: PreparedHost, folder: string): Promise<PreparedHost> {
   const { small } = host.templates;
   const name = basename(await mkdtemp(join(folder, 'template-')));
   const copy = join(folder, name);
   const basePath = join(copy, 'base.raw');
-  const sparse = ['--sparse=always', '--preserve=mode'];
-  for (const file of await readdir(small.folder)) {
-    await runProgram('cp', [...sparse, join(small.folder, file), copy], { deadlineMs: 120_000 });
-  }
-  await runProgram('cp', [...sparse, small.manifest.basePath, basePath], { deadlineMs: 120_000 });
+  for (const file of await readdir(small.folder)) await linkOrCopy(join(small.folder, file), join(copy, file));
+  await linkOrCopy(small.manifest.basePath, basePath);
   const inCopy = (path: string) => join(copy, basename(path));
   return {
     ...host,
@@ -55,10 +68,11 @@ async function rebuiltTemplate(host: PreparedHost, folder: string): Promise<Prep
   };
 }
 
-/** Replaces the content of a file by zeros: a copy that used it instead of its own would not work. */
-async function empty(path: string): Promise<void> {
-  const { size } = await stat(path);
-  await truncate(path, 0);
+/** Replaces a file by one of zeros: a copy that used it instead of its own would not work. The cache may have the same file, which stays. */
+async function replaceByZeros(path: string): Promise<void> {
+  const { size, mode } = await stat(path);
+  await rm(path);
+  await writeFile(path, '', { mode, flag: 'wx' });
   await truncate(path, size);
 }
 
@@ -102,12 +116,12 @@ it('a tree that is being written is consistent in every copy, through rounds of 
 
   let sandbox = (await createSandbox(service, { timeout_minutes: 600 })).id;
   await copyWriter(service, sandbox);
+  await output(service, sandbox, startWriter, 300_000);
   const kept: SnapshotBody[] = [];
   let files = 0;
   let filesBefore = 0;
   for (let round = 1; round <= rounds; round += 1) {
     // The writer is in the middle of a file at the instant of the snapshot.
-    await output(service, sandbox, 'setsid python3 writer.py tree 100000 >/dev/null 2>&1 & sleep 1');
     const taken = await takeSnapshot(service, sandbox);
     kept.push(taken);
     await deleteSandbox(service, sandbox);
@@ -115,13 +129,12 @@ it('a tree that is being written is consistent in every copy, through rounds of 
       await service.kill();
       // Set-up was run on an empty cache.
       const second = await rebuiltTemplate(preparedHost(), folder);
-      await empty(second.templates.small.ramPath);
+      await replaceByZeros(second.templates.small.ramPath);
       await rm(first.templates.small.folder, { recursive: true });
       service = await startServiceProcess(data, settings, second);
     }
     sandbox = (await createSandbox(service, { snapshot_id: taken.id, timeout_minutes: 600 })).id;
-    await output(service, sandbox, 'pkill -x python3; rm -f tree/partial');
-    const found = await checkFiles(service, sandbox);
+    const found = Number(await output(service, sandbox, checkAndGoOn, 300_000));
     expect(found).toBeGreaterThan(files);
     filesBefore = files;
     files = found;
@@ -134,7 +147,7 @@ it('a tree that is being written is consistent in every copy, through rounds of 
   );
   const checked = await checkFileSystem(data.dataDir, kept.at(-1)?.id ?? '', folder);
   console.log(`${checked.files} files on the disk of the last snapshot; e2fsck: ${checked.report}`);
-  // The writer went on in the copy for a moment before it was ended.
+  // The writer went on in the copy for a moment before it was stopped.
   expect(checked.files).toBeGreaterThanOrEqual(filesBefore);
   expect(checked.files).toBeLessThanOrEqual(files);
   for (const { id } of kept) await deleteSnapshot(service, id);

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { call, createSandbox, deleteSandbox, output, type SandboxBody, type Target } from '../support/api-requests.ts';
+import { call, createSandbox, deleteSandbox, output, type Target } from '../support/api-requests.ts';
 import { readNumber, readSandboxes } from '../support/chaos/database.ts';
 import { leftovers, unexpectedResources } from '../support/chaos/held-resources.ts';
 import { Random } from '../support/chaos/random.ts';
@@ -43,19 +43,21 @@ it('kills at random moments while snapshots are taken, copied, rolled back to an
   const snapshotsDir = join(service.dataDir, 'snapshots');
   const [witness, undone] = await Promise.all([createSandbox(service), createSandbox(service)]);
   await startWitness(service, witness.id);
-  await output(service, undone.id, 'echo kept > mark');
+  for (const { id } of [witness, undone]) await output(service, id, 'echo kept > mark');
   const kept: SnapshotBody = await takeSnapshot(service, witness.id, { alias: 'kept' });
   const back = await takeSnapshot(service, undone.id);
   let counted = 0;
+  /** A snapshot that an earlier round left. */
+  let spare: string | undefined;
   const answers: string[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const doomed = await takeSnapshot(service, undone.id);
+    const doomed = spare ?? (await takeSnapshot(service, undone.id)).id;
     const work = [
       attempt(service, 'take', `/sandboxes/${witness.id}/snapshots`),
       attempt(service, 'copy', '/sandboxes', { template: 'kept' }),
       attempt(service, 'fork', `/sandboxes/${witness.id}/fork`, { count: 1 }),
       attempt(service, 'roll back', `/sandboxes/${undone.id}/rollback`, { snapshot_id: back.id }),
-      attempt(service, 'delete', `/snapshots/${doomed.id}`),
+      attempt(service, 'delete', `/snapshots/${doomed}`),
     ];
     await pause(random.between(0, 6_000));
     const side = (['both', 'host', 'service'] as const)[round % 3] ?? 'both';
@@ -73,6 +75,7 @@ it('kills at random moments while snapshots are taken, copied, rolled back to an
     expect(listed.every(([, status]) => status === 'ready')).toBe(true);
     const ids = listed.map(([id]) => id ?? '').toSorted();
     expect(ids).toEqual(expect.arrayContaining([kept.id, back.id]));
+    spare = ids.find((id) => id !== kept.id && id !== back.id);
     await expect.poll(async () => (await readdir(snapshotsDir)).toSorted(), { timeout: settleMs }).toEqual(ids);
     const open = (await readSandboxes(database)).filter(({ status }) => status === 'running');
     expect(
@@ -83,15 +86,18 @@ it('kills at random moments while snapshots are taken, copied, rolled back to an
       ),
     ).toEqual([]);
     // Sandboxes go on, and what they share is there.
-    const state = await askWitness(service, witness.id, 'state');
+    const [state, mark, copy] = await Promise.all([
+      askWitness(service, witness.id, 'state'),
+      output(service, undone.id, 'cat mark'),
+      createSandbox(service, { snapshot_id: kept.id }),
+    ]);
     expect(state.ballast_intact).toBe(true);
     expect(state.counted).toBeGreaterThan(counted);
     counted = state.counted;
-    expect(await output(service, undone.id, 'cat mark')).toBe('kept');
-    const copy: SandboxBody = await createSandbox(service, { snapshot_id: kept.id });
+    expect(mark).toBe('kept');
     expect(await askWitness(service, copy.id, 'state')).toMatchObject({ ballast_intact: true, connected: true });
-    if (ids.includes(doomed.id)) {
-      const undeleted = await createSandbox(service, { snapshot_id: doomed.id });
+    if (ids.includes(doomed)) {
+      const undeleted = await createSandbox(service, { snapshot_id: doomed });
       expect(await output(service, undeleted.id, 'cat mark')).toBe('kept');
       await deleteSandbox(service, undeleted.id);
     }

@@ -42,7 +42,7 @@ serveRpc({
   },
   run: async ({ name, command }: { name: string; command: string }) => {
     executions += 1;
-    const request = { id: `exec_${executions}`, command, cwd: '/workspace', env: {}, timeoutMs: 60_000 };
+    const request = { id: `exec_${process.pid}_${executions}`, command, cwd: '/workspace', env: {}, timeoutMs: 60_000 };
     const { exitCode, stdout } = await machineOf(name).agent.execute({ ...request, captureBytes: 65_536 });
     return { exitCode, stdout: stdout.toString().trim() };
   },

@@ -6,17 +6,19 @@ import { mayfly } from '#cli-test/mayfly.ts';
 import { createSandbox, deleteSandbox, output } from '../support/api-requests.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
+/** Tells everyone who connects how many have done so. A server of Python's library takes an emulated machine seconds to start. */
 const server = `
-import http.server
-class Handler(http.server.BaseHTTPRequestHandler):
-    visits = 0
-    def do_GET(self):
-        Handler.visits += 1
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(f"{open('greeting').read()} {Handler.visits}".encode())
-http.server.HTTPServer(("127.0.0.1", 3000), Handler).serve_forever()
+import socket
+visits = 0
+listener = socket.create_server(("127.0.0.1", 3000))
+while True:
+    connection, _ = listener.accept()
+    visits += 1
+    with connection, open("greeting") as greeting:
+        connection.sendall(f"{greeting.read()} {visits}\\n".encode())
 `;
+const start = 'python3 -S -E server.py';
+const visit = 'read -r shown < /dev/tcp/127.0.0.1/3000';
 
 const yamlRecipe = `
 alias: from-yaml
@@ -27,9 +29,9 @@ files:
   - { from: tool.sh, to: bin/tool, mode: 0755 }
 steps:
   - printf %s "$GREETING" > greeting
-  - run: sleep 3; touch slow
+  - run: sleep 2.1; touch slow
     timeout_seconds: 60
-start: python3 server.py
+start: ${start}
 ready: { port: 3000, timeout_seconds: 300 }
 `;
 
@@ -82,15 +84,7 @@ describe.each([
     'Dockerfile',
     'from-docker',
     'hello from docker',
-    [
-      'Dockerfile',
-      '--alias',
-      'from-docker',
-      '--start',
-      'python3 server.py',
-      '--ready-command',
-      'curl -fsS localhost:3000',
-    ],
+    ['Dockerfile', '--alias', 'from-docker', '--start', start, '--ready-command', visit],
   ],
 ] as const)('a template from a %s', (_format, alias, greeting, [file, ...options]) => {
   const buildIt = () => build([join(folder, file), ...options]);
@@ -110,8 +104,9 @@ describe.each([
     ]);
     const visits = await Promise.all(
       copies.map(async (copy) => {
-        expect(await output(service, copy.id, 'app/bin/tool')).toBe('run by sandbox');
-        return await output(service, copy.id, 'curl -fsS localhost:3000');
+        const [tool, shown] = (await output(service, copy.id, `app/bin/tool && ${visit} && echo "$shown"`)).split('\n');
+        expect(tool).toBe('run by sandbox');
+        return shown;
       }),
     );
     // The counter in memory is each copy's own.

@@ -11,6 +11,8 @@ BLOCK = (b"mayfly " * 9363)[:65536] * 4
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Many chunks of an upload fit, so that each does not take system calls of its own.
+    rbufsize = 262144
     wbufsize = 0
 
     def do_GET(self):

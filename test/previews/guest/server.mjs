@@ -2,6 +2,7 @@
 // Needs the `ws` package. Usage: node server.mjs <port>
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
+import { hostname } from 'node:os';
 import { pipeline, Readable } from 'node:stream';
 import { WebSocketServer } from 'ws';
 
@@ -35,6 +36,7 @@ function sendJson(response, value) {
 
 const handlers = {
   '/': (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page),
+  '/hostname': (_request, response) => response.end(hostname()),
   /** Returns the request as it arrived. */
   '/seen': (request, response) => {
     const { method, url, httpVersion, rawHeaders } = request;
@@ -97,10 +99,10 @@ const handlers = {
     response.write('held');
   },
   '/never': () => {},
-  /** Starts to listen on another port after a delay. */
+  /** Starts to listen on another port after a delay, also for WebSockets. */
   '/listen': (request, response) => {
     const { searchParams } = new URL(request.url, 'http://localhost');
-    const late = createServer((_, lateResponse) => lateResponse.end('late'));
+    const late = createServer((_, lateResponse) => lateResponse.end('late')).on('upgrade', acceptSocket);
     setTimeout(() => late.listen(Number(searchParams.get('port')), '127.0.0.1'), Number(searchParams.get('after')));
     response.end();
   },
@@ -132,7 +134,7 @@ server.on('connection', () => {
 });
 
 const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true });
-server.on('upgrade', (request, socket, head) => {
+function acceptSocket(request, socket, head) {
   // From here on, node:http does not listen any more: a visitor who is gone would end this process.
   socket.on('error', () => {});
   if (request.url.startsWith('/refused')) return socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno');
@@ -144,5 +146,6 @@ server.on('upgrade', (request, socket, head) => {
     client.on('error', () => {});
     if (request.url.startsWith('/socket/seen')) client.send(JSON.stringify(request.rawHeaders));
   });
-});
+}
+server.on('upgrade', acceptSocket);
 server.listen(port, '127.0.0.1');

@@ -4,13 +4,13 @@ import { PassThrough, type Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
-import { createSandbox, deleteSandbox, output } from '../../support/api-requests.ts';
+import { deleteSandbox, output } from '../../support/api-requests.ts';
 import { killMachine } from '../../support/machine-processes.ts';
 import { connectHttp2, connectionOptions, exchangeMessage, openWebSocket } from '../../support/previews/connections.ts';
-import { nodeServer, startNodeServer, startServer } from '../../support/previews/guest-server.ts';
+import { nodeServer, startServer } from '../../support/previews/guest-server.ts';
 import { type OpenPreview, openPreview, type PreviewFixture } from '../../support/previews/preview-fixture.ts';
 import { requestHttp2, responseHead, startVisit, visit, visitJson } from '../../support/previews/visit.ts';
-import { deleteSnapshot, rollBack, takeSnapshot } from '../../support/snapshots.ts';
+import { deleteSnapshot, rollBack } from '../../support/snapshots.ts';
 
 /** Far above what is observed (about 150 ms), far below every idle timeout. */
 const promptMs = 30_000;
@@ -61,8 +61,9 @@ export function describeEndings(fixture: PreviewFixture) {
   return describe('endings', () => {
     describe('open connections are closed at once', () => {
       it('when the preview is closed; the server and other previews of the sandbox are not affected', async () => {
-        await startServer(fixture.service, fixture.sandbox.id, nodeServer(fixture.port + 1), fixture.port + 1);
+        await visit(fixture.preview, `/listen?port=${fixture.port + 1}&after=0`);
         const other = await openPreview(fixture.service, fixture.sandbox.id, fixture.port + 1);
+        expect((await visit(other)).text).toBe('late');
         const kept = await openWebSocket(other);
         const allClosed = await openOneOfEachKind(fixture.preview);
         expect(await closeTimeMs(allClosed, () => fixture.close())).toBeLessThan(promptMs);
@@ -79,7 +80,7 @@ export function describeEndings(fixture: PreviewFixture) {
 
       it('when the sandbox is rolled back; the preview then leads to the server of the snapshot', async () => {
         const { service, sandbox } = fixture;
-        const snapshot = await takeSnapshot(service, sandbox.id);
+        const { snapshot } = await fixture.copied();
         const allClosed = await openOneOfEachKind(fixture.preview);
         expect(await closeTimeMs(allClosed, () => rollBack(service, sandbox.id, snapshot.id))).toBeLessThan(promptMs);
         expect((await visit(fixture.preview)).status).toBe(200);
@@ -99,11 +100,10 @@ export function describeEndings(fixture: PreviewFixture) {
       });
 
       it('when the sandbox is deleted', async () => {
-        const other = await createSandbox(fixture.service);
-        await startNodeServer(fixture.service, other.id, fixture.port);
-        const its = await openPreview(fixture.service, other.id, fixture.port);
+        const { copy } = await fixture.copied();
+        const its = await openPreview(fixture.service, copy.id, fixture.port);
         const allClosed = await openOneOfEachKind(its);
-        expect(await closeTimeMs(allClosed, () => deleteSandbox(fixture.service, other.id))).toBeLessThan(promptMs);
+        expect(await closeTimeMs(allClosed, () => deleteSandbox(fixture.service, copy.id))).toBeLessThan(promptMs);
         expect((await visit(its)).status).toBe(404);
       });
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { call, createSandbox, output } from '../../support/api-requests.ts';
+import { call, type SandboxBody } from '../../support/api-requests.ts';
 import { addAccount } from '../../support/conformance/accounts.ts';
 import { connectHttp2, nextMessage, openWebSocket } from '../../support/previews/connections.ts';
-import { pythonServer, startServer } from '../../support/previews/guest-server.ts';
 import {
   closePreview,
   type OpenPreview,
@@ -49,6 +48,11 @@ function expectShownAsLocalhost(rawHeaders: readonly string[], { token }: OpenPr
   expect(shown('x-forwarded-for')).toEqual(['127.0.0.1']);
 }
 
+/** The host name that a sandbox has inside. */
+function hostnameOf({ id }: SandboxBody): string {
+  return id.replaceAll('_', '-');
+}
+
 /** What servers, visitors and other accounts must not see or reach. */
 export function describeIsolation(fixture: PreviewFixture) {
   return describe('isolation', () => {
@@ -84,15 +88,15 @@ export function describeIsolation(fixture: PreviewFixture) {
 
     describe('two sandboxes with the same port', () => {
       it('have different URLs, and each leads to its own server', async () => {
-        const other = await createSandbox(fixture.service);
-        await output(fixture.service, other.id, 'mkdir www && echo other > www/index.html');
-        await startServer(fixture.service, other.id, pythonServer('www', fixture.port), fixture.port);
-        const others = await openPreview(fixture.service, other.id, fixture.port);
-        expect(others.token).not.toBe(fixture.preview.token);
-        expect((await visit(others)).text.trim()).toBe('other');
-        expect((await visit(fixture.preview)).text).toContain('Node server');
-        await closePreview(fixture.service, other.id, fixture.port);
-        expect((await visit(fixture.preview)).status).toBe(200);
+        const { copy } = await fixture.copied();
+        const its = await openPreview(fixture.service, copy.id, fixture.port);
+        expect(its.token).not.toBe(fixture.preview.token);
+        // The same program serves both. It knows only the name of its own machine.
+        expect((await visit(its, '/hostname')).text).toBe(hostnameOf(copy));
+        expect((await visit(fixture.preview, '/hostname')).text).toBe(hostnameOf(fixture.sandbox));
+        await closePreview(fixture.service, copy.id, fixture.port);
+        const { status, text } = await visit(fixture.preview);
+        expect([status, text]).toEqual([200, expect.stringContaining('Node server')]);
       });
 
       it('get a new, unpredictable URL when reopened', async () => {

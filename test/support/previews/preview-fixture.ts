@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { call, createSandbox, type SandboxBody, type Target } from '../api-requests.ts';
+import { type SnapshotBody, takeSnapshot } from '../snapshots.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 import type { PreviewAddress } from './connections.ts';
 import { startNodeServer } from './guest-server.ts';
@@ -30,12 +31,20 @@ export async function closePreview(target: Target, sandboxId: string, port: numb
   expect((await call(target, 'DELETE', `/sandboxes/${sandboxId}/ports/${port}`)).status).toBe(200);
 }
 
+/** A snapshot of a sandbox, and another sandbox that was created from it. */
+interface Copied {
+  readonly snapshot: SnapshotBody;
+  readonly copy: SandboxBody;
+}
+
 /** A sandbox that runs guest/server.mjs on a port with an open preview. The suites of a file share it. */
 export interface PreviewFixture {
   readonly service: TestService;
   readonly sandbox: SandboxBody;
   readonly port: number;
   readonly preview: OpenPreview;
+  /** A snapshot of the sandbox and a copy of it, whose server runs from the start. Both are made at the first call. */
+  copied(): Promise<Copied>;
   /** Closes the preview. */
   close(): Promise<void>;
   /** Opens the preview again after it was closed. It gets a new URL. */
@@ -47,12 +56,17 @@ export function usePreviewFixture(port = 3000): PreviewFixture {
   let service: TestService | undefined;
   let sandbox: SandboxBody | undefined;
   let preview: OpenPreview | undefined;
+  let copied: Promise<Copied> | undefined;
   const started = <Value>(value: Value | undefined): Value => {
     if (value === undefined) throw new Error('the preview fixture is available only during tests');
     return value;
   };
   const open = async (): Promise<void> => {
     preview = await openPreview(started(service), started(sandbox).id, port);
+  };
+  const makeCopy = async (): Promise<Copied> => {
+    const snapshot = await takeSnapshot(started(service), started(sandbox).id);
+    return { snapshot, copy: await createSandbox(started(service), { snapshot_id: snapshot.id }) };
   };
   beforeAll(async () => {
     service = await startTestService();
@@ -71,6 +85,10 @@ export function usePreviewFixture(port = 3000): PreviewFixture {
     },
     get preview() {
       return started(preview);
+    },
+    copied: () => {
+      copied ??= makeCopy();
+      return copied;
     },
     open,
     close: () => closePreview(started(service), started(sandbox).id, port),
