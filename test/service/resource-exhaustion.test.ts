@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { call, type ExecutionBody, exec, output } from '../support/api-requests.ts';
 import { useSharedSandbox } from './shared-sandbox.ts';
@@ -20,6 +22,9 @@ describe('a sandbox still accepts commands', () => {
     const stored = await call(service, 'GET', `/executions/${result.id}`);
     expect((await stored.json()) as ExecutionBody).toMatchObject({ exit_code: 137, oom_killed: true });
     await expectWorking();
+    // What the guest's kernel said about it is in the machine's log, for the operator and for failed tests.
+    const log = await readFile(join(service.dataDir, 'machines', sandbox.id, 'qemu.log'), 'utf8');
+    expect(log).toMatch(/(?:Out of memory|oom).*Killed process/i);
     const killed = await exec(service, sandbox.id, 'rm /dev/shm/held && kill -9 $$');
     expect(killed).toMatchObject({ exit_code: 137, oom_killed: false });
   });

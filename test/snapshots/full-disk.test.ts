@@ -12,7 +12,8 @@ import { askWitness, startWitness } from '../support/witness.ts';
 
 const mib = 1024 ** 2;
 const reserveMib = 400;
-const ballastMib = 64;
+/** Enough that the save is still running when the disk has been filled. */
+const ballastMib = 300;
 
 let fileSystem: SmallFileSystem;
 let service: TestService;

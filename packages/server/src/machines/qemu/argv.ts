@@ -185,7 +185,11 @@ function diskNode({ format, path, nodeName, backing, isTop, throttled }: DiskNod
 }
 
 function startOptions(plan: MachinePlan): string[] {
-  if (plan.start.kind === 'restore') return ['-serial', 'null', '-S', '-incoming', 'defer'];
+  if (plan.start.kind === 'restore') {
+    // What the guest's kernel prints goes to the log of the machine, which is kept small. Standard input is empty.
+    const console = ['-chardev', 'stdio,id=console,signal=off', '-serial', 'chardev:console'];
+    return [...console, '-S', '-incoming', 'defer'];
+  }
   const { kernelPath, initrdPath, consolePath } = plan.start;
   const console = ['-serial', `file:${quote(consolePath)}`];
   return [...console, '-kernel', kernelPath, '-initrd', initrdPath, '-append', kernelCommandLine(plan.engine)];

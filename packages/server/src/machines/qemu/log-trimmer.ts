@@ -8,7 +8,7 @@ const maxLogBytes = 1024 * 1024;
 
 const defaultCheckMs = 60_000;
 
-/** Keeps the logs of running machines small, because a guest may be able to make QEMU print warnings endlessly. */
+/** Keeps the logs of running machines small: a guest may print to its console endlessly, or make QEMU print warnings. */
 export class LogTrimmer implements AsyncDisposable {
   readonly #log: Log;
   readonly #machines = new Set<LoggedMachine>();

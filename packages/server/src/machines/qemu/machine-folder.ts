@@ -17,6 +17,7 @@ interface MachineSockets extends AgentSocketPaths {
 export interface MachineLayout {
   readonly folder: string;
   readonly diskPath: string;
+  /** What QEMU prints and, unless the machine boots to become a template, the kernel of its guest. */
   readonly logPath: string;
   readonly consolePath: string;
   /** Links to the files that it was launched from, if that was a snapshot. */

@@ -156,3 +156,16 @@ export function exitReason(end: ProcessEnd, shutdownReason: string | undefined):
   if (end.signal) return `qemu was killed by ${end.signal}`;
   return `qemu ended with code ${end.code ?? 'unknown'}`;
 }
+
+/** QEMU prints it once when a guest gives memory back. The library in host/qemu-preload sees to it that the file is not modified. */
+const discardWarning = 'Discarding RAM in private file mappings';
+
+/**
+ * The line of a machine's log that tells most about its end: why its kernel panicked, or what was printed last. Empty if there is none. The guest may
+ * have written any of it.
+ */
+export function explainingLine(tail: string): string {
+  const lines = tail.split('\n').filter((line) => !line.includes(discardWarning));
+  const line = lines.findLast((text) => text.includes('Kernel panic - not syncing')) ?? lines.at(-1);
+  return line?.trim() ?? '';
+}

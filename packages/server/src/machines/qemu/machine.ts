@@ -13,7 +13,7 @@ import { withDeadline } from '../../core/scheduling/deadline.ts';
 import { openAgentChannel } from '../host/unix-sockets.ts';
 import type { MachineResources } from './host-resources.ts';
 import type { Cgroups } from './jail/cgroups.ts';
-import { exitReason, readLogTail } from './machine-process.ts';
+import { exitReason, explainingLine, readLogTail } from './machine-process.ts';
 import type { ReleaseStack } from './release-stack.ts';
 import type { RestoredProcess } from './restore.ts';
 import type { MachineSaver } from './snapshots/save.ts';
@@ -158,16 +158,10 @@ export class QemuMachine implements Machine {
     if (this.#destroyRequested) return { requested: true, reason: 'destroyed' };
     await this.#parts.qmp.finish();
     const tail = await readLogTail(this.logPath).catch(() => '');
-    const detail = tail
-      .split('\n')
-      .findLast((line) => !line.includes(discardWarning))
-      ?.slice(0, 300);
+    const detail = explainingLine(tail).slice(0, 300);
     return { requested: false, reason: exitReason(end, this.#shutdownReason), detail: detail || undefined };
   }
 }
-
-/** QEMU prints it once when a guest gives memory back. The library in host/qemu-preload sees to it that the file is not modified. */
-const discardWarning = 'Discarding RAM in private file mappings';
 
 /**
  * What the end of a machine gives back of the disk; 0 when its folder is gone. A disk layer is sparse, so its size says little. Files that snapshots or other
