@@ -6,6 +6,8 @@ const path = require('node:path');
  */
 const server = '^packages/server/src';
 const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics'];
+/** Adapters that listen on the network; they share `listening`. */
+const servers = ['http', 'gateway'];
 const test = '\\.test\\.ts$';
 
 /** The folders of core, lowest first. Each imports only folders before it, which makes cycles between folders impossible. */
@@ -64,8 +66,22 @@ module.exports = {
       name: `${adapter}-imports-only-core-and-contract`,
       severity: 'error',
       from: { path: `${server}/${adapter}/`, pathNot: test },
-      to: { path: '^packages/', pathNot: ['^packages/contract/', `${server}/core/`, `${server}/${adapter}/`] },
+      to: {
+        path: '^packages/',
+        pathNot: [
+          '^packages/contract/',
+          `${server}/core/`,
+          `${server}/${adapter}/`,
+          ...(servers.includes(adapter) ? [`${server}/listening/`] : []),
+        ],
+      },
     })),
+    {
+      name: 'listening-imports-only-core',
+      severity: 'error',
+      from: { path: `${server}/listening/`, pathNot: test },
+      to: { path: '^packages/', pathNot: [`${server}/core/`, `${server}/listening/`] },
+    },
     {
       name: 'host-process-imports-only-machines-and-ports',
       severity: 'error',

@@ -23,11 +23,12 @@ export interface ApiParts {
   readonly readiness: () => Readiness;
   readonly bodyPace?: HttpDeps['bodyPace'];
   readonly readingLimits?: Partial<ReadingLimits> | undefined;
+  readonly connectionLimits?: HttpDeps['connectionLimits'];
 }
 
 /** Builds the HTTP API over the core and the running previews. Does not listen yet. */
 export function buildApi(parts: ApiParts): HttpApp {
-  const { config, core, metrics, previews, tls, log, readiness, bodyPace, readingLimits } = parts;
+  const { config, core, metrics, previews, tls, log, readiness, bodyPace, readingLimits, connectionLimits } = parts;
   const { previewDomain, trustProxy, metricsPublic } = config;
   metrics.watch(readingsOf(core));
   const app: HttpApp = buildHttp({
@@ -44,6 +45,7 @@ export function buildApi(parts: ApiParts): HttpApp {
     readiness: () => (readiness() === 'ready' && !core.capacity.isHostAvailable() ? 'host_unavailable' : readiness()),
     bodyPace,
     readingLimits,
+    connectionLimits,
   });
   return app;
 }

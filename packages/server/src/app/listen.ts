@@ -1,4 +1,6 @@
-import { isIPv6 } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { createServer, isIPv6 } from 'node:net';
 import type { HttpApp } from '../http/http-app.ts';
 import type { Config } from './config.ts';
 import { StartError } from './start-error.ts';
@@ -8,16 +10,64 @@ type AddressSettings = Pick<Config, 'host' | 'port' | 'inheritedSockets' | 'apiT
 const anywhere = new Set(['0.0.0.0', '::']);
 
 /** Starts listening and returns the URL of the API. */
-export async function listen(app: HttpApp, config: AddressSettings): Promise<string> {
+export async function listen(
+  app: HttpApp,
+  config: AddressSettings,
+  addressesOf: (name: string) => Promise<readonly string[]> = lookupAll,
+): Promise<string> {
   const { host, port, inheritedSockets } = config;
-  // With a descriptor, host and port say nothing to Node; Fastify would listen twice for the name localhost.
-  const where = inheritedSockets.api === undefined ? { host, port } : { host: '', fd: inheritedSockets.api };
+  const options = { listenTextResolver: () => 'listening' };
+  // With a descriptor, host and port say nothing to Node; without the empty host Fastify would also listen on localhost.
+  const inherited = inheritedSockets.api === undefined ? undefined : { host: '', fd: inheritedSockets.api };
   try {
-    await app.listen({ ...where, listenTextResolver: () => 'listening' });
+    if (inherited !== undefined) await app.listen({ ...options, ...inherited });
+    else if (host === 'localhost') await listenOnAll(app, config, await addressesOf(host), options);
+    else await app.listen({ ...options, host, port });
   } catch (cause) {
     throw new StartError(explainListen(cause, host, port, 'MAYFLY'), { cause });
   }
   return apiUrl(app, config);
+}
+
+async function lookupAll(name: string): Promise<readonly string[]> {
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+/**
+ * Listens on the first address, and on the same port of each other one that is there. All connections are handed to the one server that has the limits; for the
+ * name localhost Fastify would open a second server without them.
+ */
+async function listenOnAll(
+  app: HttpApp,
+  { port, apiTls }: AddressSettings,
+  addresses: readonly string[],
+  options: { readonly listenTextResolver: () => string },
+): Promise<void> {
+  const [first = '127.0.0.1', ...others] = new Set(addresses);
+  const further = others.map((address) => {
+    // Half-open as in Node's own servers: an HTTP client may end its side of the connection after the request.
+    const server = createServer({ allowHalfOpen: !apiTls, noDelay: true });
+    server.on('connection', (socket) => app.server.emit('connection', socket));
+    return { address, server };
+  });
+  const closed: Promise<unknown>[] = [];
+  app.addHook('preClose', async () => {
+    for (const { server } of further) closed.push(new Promise((resolve) => server.close(resolve)));
+  });
+  app.addHook('onClose', async () => void (await Promise.all(closed)));
+  await app.listen({ ...options, host: first, port });
+  for (const { address, server } of further) {
+    server.maxConnections = app.server.maxConnections;
+    // localhost may name an address that this host does not have.
+    server.on('error', () => {});
+    server.listen({ host: address, port: boundPort(app, port) });
+    await once(server, 'listening').catch(() => {});
+  }
+}
+
+function boundPort(app: HttpApp, configured: number): number {
+  const address = app.server.address();
+  return typeof address === 'object' && address !== null ? address.port : configured;
 }
 
 /** Where callers reach the API, without a trailing slash: the configured public URL, else the address it listens on. */
@@ -26,10 +76,8 @@ export function apiUrl(
   { host, port, apiTls, publicUrl }: Omit<AddressSettings, 'inheritedSockets'>,
 ): string {
   if (publicUrl !== undefined) return publicUrl;
-  const address = app.server.address();
-  const boundPort = typeof address === 'object' && address !== null ? address.port : port;
   const shownHost = anywhere.has(host) ? 'localhost' : isIPv6(host) ? `[${host}]` : host;
-  return `${apiTls ? 'https' : 'http'}://${shownHost}:${boundPort}`;
+  return `${apiTls ? 'https' : 'http'}://${shownHost}:${boundPort(app, port)}`;
 }
 
 /** Why listening failed, and which settings to change: those that start with the prefix and end with _HOST and _PORT. */

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Core } from '../core/context.ts';
 import type { PreviewTarget } from '../core/previews/preview-traffic.ts';
 import type { TrustsProxy } from '../core/windows/source-address.ts';
+import type { RefusedRequests } from './forward/refused-requests.ts';
 
 /** Opens a connection to a server in a sandbox. */
 export type Connect = (target: PreviewTarget, signal: AbortSignal) => Promise<Duplex>;
@@ -18,6 +19,7 @@ export interface GatewayContext {
   readonly connect: Connect;
   /** Reuses connections into sandboxes. */
   readonly agent: Agent;
+  readonly refused: RefusedRequests;
 }
 
 /** Limits per visitor, preview and connection, so that one preview cannot starve the others. */
@@ -34,6 +36,8 @@ export const defaultGatewayLimits = Object.freeze({
   /** New connections of one source address: at once, and per second after that. */
   newConnectionsBurst: 512,
   newConnectionsPerSecond: 64,
+  /** Requests of one source address that are refused in a minute, for example because there is no such preview; then all of its requests are. */
+  refusedRequestsPerMinute: 300,
   /** TLS handshakes that continue in one turn of the event loop. */
   handshakesPerTurn: 4,
   /** Concurrent requests on one HTTP/2 connection. */

@@ -6,6 +6,7 @@ import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { withDeadline } from '../core/scheduling/deadline.ts';
+import { pacedLog } from '../core/scheduling/paced-log.ts';
 import { repeat } from '../core/scheduling/repeat.ts';
 import { MalformedMessage, parseMessage, readLines, sendMessage } from '../machines/protocol/message-stream.ts';
 import {
@@ -18,7 +19,6 @@ import {
 } from '../machines/protocol/messages.ts';
 import { defaultHostLimits, type HostLimits } from './host-limits.ts';
 import { MachineTable } from './machine-table.ts';
-import { pacedLog } from './paced-log.ts';
 import { type CallTurns, createCallTurns, Session } from './session.ts';
 
 /** Only root and the service's group may connect. */

@@ -79,6 +79,21 @@ export function countSource(core: Core, request: FastifyRequest): void {
   if (counted.exceeded) throw sourceLimitExceeded(core, counted);
 }
 
+/** Whether a URL is below /v1, where every request needs a key. */
+export function isVersionOne(url: string): boolean {
+  return /^\/v1(?:[/?#]|$)/.test(url);
+}
+
+/** Counts a request outside /v1. Returns the error to answer it with if its source address has sent too many. */
+export function countPublic({ windows, metrics }: Core, request: FastifyRequest): ApiError | undefined {
+  const counted = windows.countPublic(request.source);
+  if (!counted.exceeded) return undefined;
+  // Only a refusal shows the window: these routes are not part of the API that the RateLimit headers describe.
+  request.counted = counted;
+  metrics.rateLimited('public');
+  return rateLimitExceeded(`${counted.limit} requests per minute outside /v1 from one address`);
+}
+
 /** The error for a request over the limit of its source address. */
 export function sourceLimitExceeded({ metrics }: Pick<Core, 'metrics'>, { limit }: { limit: number }): ApiError {
   metrics.rateLimited('source');

@@ -1,13 +1,17 @@
 import type { ServerOptions } from 'node:http';
-import { callbackify } from 'node:util';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { handshakesInTurn } from '../listening/handshake-turns.ts';
+import { refuseFloods } from '../listening/refuse-floods.ts';
+import type { ConnectionLimits } from '../listening/source-limits.ts';
+import { strangerLog } from '../listening/stranger-log.ts';
 import { type AdmitRequest, addAccessControl, pathNotFound, requestAdmission } from './access.ts';
 import { addJsonBodyParser } from './bodies/json-body.ts';
 import { addValidation } from './contract-routes.ts';
 import { answerClientError, answerRefusedUrl, maxHeaderBytes, sendError } from './error-responses.ts';
 import { addHooks, prepareRequest, requestIdOf, sourceReader } from './hooks.ts';
 import type { ApiTls, HttpApp, HttpDeps } from './http-app.ts';
+import { createRequestLog } from './request-log.ts';
 import { accountRoutes } from './routes/account.ts';
 import { copyRoutes } from './routes/copies.ts';
 import { executionRoutes } from './routes/executions.ts';
@@ -22,9 +26,22 @@ import { cutSlowReaders, defaultReadingLimits } from './slow-readers.ts';
 /** Further connections are closed as soon as they are accepted. */
 const maxConnections = 8192;
 
+/** Connections of one source address. More than at the gateway: an account alone may have 1,200 commands open, and most connections cost no handshake. */
+const defaultConnectionLimits: ConnectionLimits = {
+  connectionsPerSource: 2_048,
+  newConnectionsBurst: 2_048,
+  newConnectionsPerSecond: 256,
+};
+
+/** TLS handshakes that continue in one turn of the event loop. */
+const handshakesPerTurn = 4;
+
 /** Builds the whole HTTP API without listening, so that tests can call it without a socket. */
 export function buildHttp(deps: HttpDeps): HttpApp {
   const { core } = deps;
+  const { metrics, windows } = core;
+  const paced = strangerLog(deps.log);
+  const requestLog = createRequestLog(deps.log, paced);
   const admit = requestAdmission(core);
   const sourceOf = sourceReader(deps.trustProxy);
   const app = fastify({
@@ -52,22 +69,24 @@ export function buildHttp(deps: HttpDeps): HttpApp {
     routerOptions: { maxParamLength: maxHeaderBytes },
     frameworkErrors: (error, request, reply) => {
       prepareRequest(request, reply, { sourceOf, bodyPace: deps.bodyPace });
-      void answerRefusedUrl(core, admit, error, request, reply);
+      void answerRefusedUrl({ core, admit, requestLog }, error, request, reply);
     },
-    clientErrorHandler: (error, socket) => answerClientError(core, error, socket),
+    clientErrorHandler: (error, socket) => answerClientError({ metrics, windows, requestLog }, error, socket),
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = maxConnections;
+  const limits = { ...defaultConnectionLimits, ...deps.connectionLimits };
+  refuseFloods(app.server, { port: 'api', limits, trustProxy: deps.trustProxy, metrics, log: paced });
   const readingLimits = { ...defaultReadingLimits, ...deps.readingLimits };
-  const slowReaders = cutSlowReaders(app.server, readingLimits, () => core.metrics.slowReaderCut());
+  const slowReaders = cutSlowReaders(app.server, readingLimits, () => metrics.slowReaderCut());
   app.addHook('onClose', async () => slowReaders[Symbol.dispose]());
   // Ignore an unknown Expect header: without a listener Node answers 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.setErrorHandler((error, request, reply) => sendError(core, error, request, reply));
+  app.setErrorHandler((error, request, reply) => sendError({ metrics, requestLog }, error, request, reply));
   app.setNotFoundHandler(() => {
     throw pathNotFound();
   });
 
-  addHooks(app, deps, sourceOf);
+  addHooks(app, deps, sourceOf, requestLog);
   addJsonBodyParser(app, core, core.limits.bodyBytes);
   addValidation(app);
   operationalRoutes(app, deps);
@@ -86,7 +105,7 @@ function transport(tls: ApiTls | undefined, http: ServerOptions): { readonly htt
     key,
     minVersion: 'TLSv1.2',
     handshakeTimeout: 10_000,
-    SNICallback: callbackify((servername: string) => tls.contextFor(servername)),
+    SNICallback: handshakesInTurn((servername) => tls.contextFor(servername), handshakesPerTurn),
   };
   return { https } as unknown as { readonly http: ServerOptions };
 }

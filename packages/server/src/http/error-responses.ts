@@ -9,24 +9,32 @@ import {
   allowAnyOrigin,
   anyOriginHeaders,
   countSource,
+  isVersionOne,
   sourceLimitExceeded,
   windowHeaders,
 } from './access.ts';
 import { newRequestId } from './hooks.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** The largest request line with headers. */
 export const maxHeaderBytes = 16_384;
 
+/** What learns of errors. */
+interface ErrorReports {
+  readonly metrics: Core['metrics'];
+  readonly requestLog: RequestLog;
+}
+
 /** Answers a request that failed, in the one shape that every error has. */
 export function sendError(
-  { metrics }: Pick<Core, 'metrics'>,
+  { metrics, requestLog }: ErrorReports,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
   const shown = apiErrorOf(error);
   metrics.errorAnswered(shown.type);
-  if (shown.type === 'internal_error') request.log.error({ request_id: request.id, err: error }, 'request_failed');
+  if (shown.type === 'internal_error') requestLog.failed(request, error);
   if (request.logged !== undefined) request.logged.error_type = shown.type;
   if (shown.status === 429) reply.header('retry-after', request.counted?.current().resetSeconds ?? 60);
   return reply.code(shown.status).header('x-request-id', request.id).send(bodyOf(shown, request.id));
@@ -37,8 +45,7 @@ export function sendError(
  * like all paths.
  */
 export async function answerRefusedUrl(
-  core: Core,
-  admit: AdmitRequest,
+  { core, admit, requestLog }: { readonly core: Core; readonly admit: AdmitRequest; readonly requestLog: RequestLog },
   refusal: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -47,20 +54,15 @@ export async function answerRefusedUrl(
   let shown = refusal;
   try {
     countSource(core, request);
-    if (/^\/v1(?:[/?#]|$)/.test(request.url)) await admit(request, false);
+    if (isVersionOne(request.url)) await admit(request, false);
   } catch (error) {
     shown = error;
   }
   if (request.counted !== undefined) reply.headers(windowHeaders(request.counted.current()));
-  sendError(core, shown, request, reply);
+  sendError({ metrics: core.metrics, requestLog }, shown, request, reply);
   const { key_id } = request.logged;
   const ids = { request_id: request.id, account_id: request.account?.id, key_id, source: request.source };
-  logRefusal(core, ids, apiErrorOf(shown));
-}
-
-/** Writes the log line of a request that no hook sees, so that the id in its response can be found. */
-function logRefusal({ log }: Pick<Core, 'log'>, ids: object, { status, type }: ApiError): void {
-  log.info({ ...ids, status, error_type: type }, 'request_refused');
+  requestLog.refused(ids, apiErrorOf(shown));
 }
 
 /** The error that a caller sees for anything thrown. */
@@ -107,7 +109,7 @@ const malformedAnswer = [400, 'The request is not valid HTTP/1.1.'] as const;
 
 /** Answers a request that never reached a handler: malformed HTTP, headers too large, or a request that did not arrive in time. */
 export function answerClientError(
-  core: Pick<Core, 'windows' | 'metrics' | 'log'>,
+  { windows, metrics, requestLog }: ErrorReports & Pick<Core, 'windows'>,
   error: NodeJS.ErrnoException,
   socket: Socket,
 ): void {
@@ -117,14 +119,14 @@ export function answerClientError(
     socket.destroy();
     return;
   }
-  const counted = core.windows.countSource(socket.remoteAddress ?? '');
+  const counted = windows.countSource(socket.remoteAddress ?? '');
   const [status, message] = parserAnswers[error.code ?? ''] ?? malformedAnswer;
   const shown = counted.exceeded
-    ? sourceLimitExceeded(core, counted)
+    ? sourceLimitExceeded({ metrics }, counted)
     : new ApiError('request_error', message, { status });
-  core.metrics.errorAnswered(shown.type);
+  metrics.errorAnswered(shown.type);
   const requestId = newRequestId();
-  logRefusal(core, { request_id: requestId, source: socket.remoteAddress }, shown);
+  requestLog.refused({ request_id: requestId, source: socket.remoteAddress }, shown);
   const window = counted.current();
   const body = JSON.stringify(bodyOf(shown, requestId));
   const headers = {

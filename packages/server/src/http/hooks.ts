@@ -4,13 +4,14 @@ import { requestIdPattern } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Core } from '../core/context.ts';
 import { forwardingChain, trustedProxies } from '../core/windows/source-address.ts';
-import { windowHeaders } from './access.ts';
+import { countPublic, isVersionOne, windowHeaders } from './access.ts';
 import { defaultBodyPace, watchBody } from './bodies/slow-body.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** Adds what applies to every request. One hook per lifecycle event, because each hook costs time on every request. */
-export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): void {
-  const { core, log, readiness, bodyPace } = deps;
+export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader, requestLog: RequestLog): void {
+  const { core, readiness, bodyPace } = deps;
   app.decorateRequest('source', '');
   app.decorateRequest('account');
   app.decorateRequest('logged');
@@ -21,7 +22,8 @@ export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): 
   app.addHook('onRequest', (request, reply, done) => {
     prepareRequest(request, reply, { sourceOf, bodyPace });
     dropContentType(request.raw);
-    done();
+    // Access control counts the others, before it looks at their keys.
+    done(isVersionOne(request.url) ? undefined : countPublic(core, request));
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -34,10 +36,9 @@ export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader): 
   });
 
   app.addHook('onResponse', (request, reply, done) => {
-    const { url } = request.routeOptions;
     // Counted by route pattern: counting by path would let callers create any number of time series.
-    core.metrics.requestAnswered(request.method, url ?? 'none', reply.statusCode);
-    if (isRequestLogOn(log.level)) logRequest(request, reply, url);
+    core.metrics.requestAnswered(request.method, request.routeOptions.url ?? 'none', reply.statusCode);
+    requestLog.answered(request, reply);
     done();
   });
 }
@@ -113,24 +114,4 @@ let count = 0;
 export function newRequestId(): string {
   count += 1;
   return `req_${processPart}${count.toString(36).padStart(7, '0')}`;
-}
-
-/** Writes one line per request. It contains no keys, bodies or query strings. */
-function logRequest(request: FastifyRequest, reply: FastifyReply, route: string | undefined): void {
-  request.log.info(
-    {
-      request_id: request.id,
-      method: request.method,
-      route: route ?? null,
-      status: reply.statusCode,
-      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-      source: request.source,
-      ...request.logged,
-    },
-    'request_answered',
-  );
-}
-
-function isRequestLogOn(level: string): boolean {
-  return level === 'info' || level === 'debug' || level === 'trace';
 }

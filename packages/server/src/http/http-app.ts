@@ -6,6 +6,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Core } from '../core/context.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
 import type { CountedRequest } from '../core/windows/rate-windows.ts';
+import type { ConnectionLimits } from '../listening/source-limits.ts';
 import type { BodyPace, WatchedBody } from './bodies/slow-body.ts';
 import type { ReadingLimits } from './slow-readers.ts';
 
@@ -53,6 +54,8 @@ export interface HttpDeps {
   readonly readiness: () => Readiness;
   /** How slowly a caller may send a body. */
   readonly bodyPace?: BodyPace | undefined;
+  /** What one source address may open; the defaults apply to what is absent. */
+  readonly connectionLimits?: Partial<ConnectionLimits> | undefined;
   /** How slowly clients may read; the defaults apply to what is absent. */
   readonly readingLimits?: Partial<ReadingLimits> | undefined;
 }

@@ -1,6 +1,12 @@
 import { errorTypes, sizeNames } from '@mayfly/contract';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { capacityReasons, type Metrics, previewOutcomes, type Readings } from '../core/ports/metrics.ts';
+import {
+  capacityReasons,
+  listeningPorts,
+  type Metrics,
+  previewOutcomes,
+  type Readings,
+} from '../core/ports/metrics.ts';
 import { measureEventLoopDelay } from './event-loop-delay.ts';
 import { addGauges } from './gauges.ts';
 import { counter, histogram, requestCounter } from './instruments.ts';
@@ -122,7 +128,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     { outcome: ['recovered', 'lost'] },
   );
   const limited = counter(registry, 'mayfly_rate_limit_refusals_total', 'Requests refused by a rate limit.', {
-    window: ['source', 'requests', 'creations'],
+    window: ['source', 'public', 'requests', 'creations', 'uploads'],
   });
   const errors = counter(registry, 'mayfly_errors_total', 'Error responses by type.', { type: errorTypes });
   const slowReaders = counter(
@@ -139,8 +145,9 @@ export function createPrometheusMetrics(): PrometheusMetrics {
 
   const refusedConnections = counter(
     registry,
-    'mayfly_preview_connections_refused_total',
-    'Connections to previews that were refused because their source address opened too many.',
+    'mayfly_connections_refused_total',
+    'Connections that were refused because their source address opened too many.',
+    { port: listeningPorts },
   );
 
   return {
@@ -175,7 +182,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     errorAnswered: (type) => errors.inc({ type }),
     slowReaderCut: () => slowReaders.inc(),
     previewAnswered: (outcome) => previews.inc({ outcome }),
-    previewConnectionRefused: () => refusedConnections.inc(),
+    connectionRefused: (port) => refusedConnections.inc({ port }),
     requestAnswered: requestCounter(registry),
   };
 }

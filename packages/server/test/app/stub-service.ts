@@ -10,8 +10,9 @@ import { hashApiKey } from '../../src/core/accounts/api-keys.ts';
 import type { BudgetSettings } from '../../src/core/budgets/budgets.ts';
 import type { Deadlines } from '../../src/core/context.ts';
 import type { BodyPace } from '../../src/http/bodies/slow-body.ts';
-import type { Readiness } from '../../src/http/http-app.ts';
+import type { ApiTls, Readiness } from '../../src/http/http-app.ts';
 import type { ReadingLimits } from '../../src/http/slow-readers.ts';
+import type { ConnectionLimits } from '../../src/listening/source-limits.ts';
 import { createPrometheusMetrics } from '../../src/metrics/prometheus.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { StubDriver } from '../core/stub-driver.ts';
@@ -51,10 +52,12 @@ export async function stubService(
     readonly log?: FastifyBaseLogger;
     readonly bodyPace?: BodyPace;
     readonly reading?: Partial<ReadingLimits>;
+    readonly connections?: Partial<ConnectionLimits>;
+    readonly tls?: ApiTls;
     readonly budgets?: Partial<BudgetSettings>;
   } = {},
 ) {
-  const { bodyPace, reading: readingLimits, budgets } = options;
+  const { bodyPace, reading: readingLimits, connections: connectionLimits, budgets, tls } = options;
   const store = await openSqliteStore(':memory:');
   const driver = new StubDriver();
   const connector = new StubConnector();
@@ -82,7 +85,8 @@ export async function stubService(
     publicPort: config.previewPort,
     root: undefined,
   };
-  const app = buildApi({ config, core, metrics, previews, log, bodyPace, readiness: () => readiness, readingLimits });
+  const limits = { bodyPace, readingLimits, connectionLimits };
+  const app = buildApi({ config, core, metrics, previews, tls, log, readiness: () => readiness, ...limits });
   const key = 'mf_test_key';
   await store.accounts.createFirst({
     id: 'acct_test',

@@ -128,7 +128,12 @@ const rows: readonly Row[] = [
   conformance('files', 'writing, reading, listing and deleting files', ['core/files', 'guest'], agent('files')),
   conformance('limits', 'API keys and rate limits', ['core/accounts', 'core/windows', 'store']),
   conformance('ports', 'ports and previews', ['core/previews', 'gateway'], agent('tunnel')),
-  conformance('requests', 'authentication, bodies, headers, error shapes', ['app', 'core/errors'], packageFiles),
+  conformance(
+    'requests',
+    'authentication, bodies, headers, error shapes',
+    ['app', 'core/errors', 'listening'],
+    packageFiles,
+  ),
   conformance(
     'sandboxes',
     'creating, reading, extending and deleting sandboxes',
@@ -178,7 +183,7 @@ const rows: readonly Row[] = [
     shows: 'floods from callers, visitors and guests do not hold the event loop',
     sources: [
       'test/hostile/agent',
-      ...server('http', 'guest', 'gateway/server', 'gateway/tls', 'core/budgets', 'core/scheduling'),
+      ...server('http', 'listening', 'guest', 'gateway/server', 'gateway/tls', 'core/budgets', 'core/scheduling'),
     ],
     alone: speeds,
     long: 'more of each flood',

@@ -14,11 +14,16 @@ export const previewOutcomes = [
   'bad_request',
   'misdirected',
   'not_supported',
+  'rate_limited',
 ] as const;
 type PreviewOutcome = (typeof previewOutcomes)[number];
 
 /** Why the gateway itself answers a visitor of a preview. */
 export type PreviewRefusal = Exclude<PreviewOutcome, 'served' | 'upgraded'>;
+
+/** The ports that strangers can reach: the API's and that of previews. */
+export const listeningPorts = ['api', 'previews'] as const;
+export type ListeningPort = (typeof listeningPorts)[number];
 
 /** Why a create is refused at machine capacity: MAYFLY_MAX_MACHINES, what is short, or a host process that is away. */
 export const capacityReasons = ['ceiling', 'memory', 'disk', 'host'] as const;
@@ -69,13 +74,13 @@ export interface Metrics {
   tookOver(outcome: 'adopted' | 'settled' | 'unowned', count: number): void;
   /** A command that the previous run started, or that ended during a database outage, was completed with its result or lost. */
   commandRecovered(outcome: 'recovered' | 'lost'): void;
-  rateLimited(window: 'source' | 'requests' | 'creations' | 'uploads'): void;
+  rateLimited(window: 'source' | 'public' | 'requests' | 'creations' | 'uploads'): void;
   errorAnswered(type: ErrorType): void;
   /** A connection was cut because its client did not read its responses. */
   slowReaderCut(): void;
   previewAnswered(outcome: PreviewOutcome): void;
-  /** A visitor's address opened too many connections. */
-  previewConnectionRefused(): void;
+  /** A source address opened too many connections. */
+  connectionRefused(port: ListeningPort): void;
   /** `route` is the pattern of the path, never the path itself. */
   requestAnswered(method: string, route: string, status: number): void;
 }
@@ -139,6 +144,6 @@ export const noMetrics: Metrics = {
   errorAnswered() {},
   slowReaderCut() {},
   previewAnswered() {},
-  previewConnectionRefused() {},
+  connectionRefused() {},
   requestAnswered() {},
 };

@@ -22,16 +22,21 @@ export interface CountedRequest {
   current(): WindowState;
 }
 
+/** Routes that need no key cost less than others, and load balancers and monitoring call them often. */
+const publicRequestsFactor = 4;
+
 /** The rate limits of the service: per source address, and per account over all its keys. A restart resets them. */
 export class RateWindows {
   readonly #limits: Limits;
   readonly #sources: FixedWindow;
+  readonly #public: FixedWindow;
   readonly #requests: FixedWindow;
   readonly #creations: FixedWindow;
 
   constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
     this.#sources = new FixedWindow(clock);
+    this.#public = new FixedWindow(clock);
     this.#requests = new FixedWindow(clock);
     this.#creations = new FixedWindow(clock);
   }
@@ -39,6 +44,11 @@ export class RateWindows {
   /** Counts a request from an address, before it is authenticated. */
   countSource(address: string): CountedRequest {
     return this.#sources.take(sourceKey(address), this.#limits.sourceRequestsPerMinute);
+  }
+
+  /** Counts a request from an address to a route that needs no key, which the window of countSource does not include. */
+  countPublic(address: string): CountedRequest {
+    return this.#public.take(sourceKey(address), publicRequestsFactor * this.#limits.sourceRequestsPerMinute);
   }
 
   /** Counts a request of an account. */
@@ -77,10 +87,11 @@ export class FixedWindow {
       if (before === undefined && this.#counts.size >= maxKeys) this.#dropOldest();
       this.#counts.set(key, count);
     }
-    return { limit, exceeded, current: () => this.#stateOf(key, limit) };
+    return { limit, exceeded, current: () => this.stateOf(key, limit) };
   }
 
-  #stateOf(key: string, limit: number): WindowState {
+  /** The current window of a key, which is not counted. */
+  stateOf(key: string, limit: number): WindowState {
     const nowMs = this.#clock.nowMs();
     this.#advance(nowMs);
     return {

@@ -10,6 +10,7 @@ const statuses: Readonly<Record<PreviewRefusal, number>> = {
   bad_request: 400,
   misdirected: 421,
   not_supported: 501,
+  rate_limited: 429,
 };
 
 const titles: Readonly<Record<PreviewRefusal, string>> = {
@@ -20,6 +21,7 @@ const titles: Readonly<Record<PreviewRefusal, string>> = {
   bad_request: 'Bad request',
   misdirected: 'Misdirected request',
   not_supported: 'Not supported',
+  rate_limited: 'Too many requests',
 };
 
 /** How often the page for a server that has not started yet reloads itself. */
@@ -28,25 +30,33 @@ const reloadSeconds = 3;
 /** A request that the gateway refuses before it reaches a sandbox. */
 export class Refused extends Error {
   readonly kind: PreviewRefusal;
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(kind: PreviewRefusal, message: string) {
+  constructor(kind: PreviewRefusal, message: string, retryAfterSeconds?: number) {
     super(message);
     this.kind = kind;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 /** Answers a request that failed. A response that has begun is aborted. Returns the kind of the refusal, for the metrics. */
 export function sendRefusal(request: VisitorRequest, response: VisitorResponse, error: unknown): PreviewRefusal {
-  const { kind, message } = describeFailure(error);
+  const failure = describeFailure(error);
   if (response.headersSent) abortResponse(response);
   else {
-    const { status, headers, body } = refusalResponse(kind, message, request.headers.accept);
+    const { status, headers, body } = refusalResponse(failure, request.headers.accept);
     // The rest of the request is not read, so an HTTP/1.1 connection cannot be used again.
     const closing = request.httpVersionMajor === 1 ? { connection: 'close' } : {};
     sendHead(response, status, { ...headers, ...closing });
     response.end(Buffer.from(request.method === 'HEAD' ? '' : body));
   }
-  return kind;
+  return failure.kind;
+}
+
+interface Failure {
+  readonly kind: PreviewRefusal;
+  readonly message: string;
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 export interface RefusalResponse {
@@ -56,7 +66,8 @@ export interface RefusalResponse {
 }
 
 /** An HTML page for browsers, JSON for other clients. The message must not contain anything from a visitor or a guest. */
-export function refusalResponse(kind: PreviewRefusal, message: string, accept: string | undefined): RefusalResponse {
+export function refusalResponse(failure: Failure, accept: string | undefined): RefusalResponse {
+  const { kind, message, retryAfterSeconds = kind === 'busy' ? 1 : undefined } = failure;
   const isBrowser = accept?.includes('text/html') === true;
   const body = isBrowser ? page(kind, message) : `${JSON.stringify({ error: { type: kind, message } })}\n`;
   return {
@@ -69,14 +80,14 @@ export function refusalResponse(kind: PreviewRefusal, message: string, accept: s
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
       'referrer-policy': 'no-referrer',
       'x-mayfly-preview': kind,
-      ...(kind === 'busy' ? { 'retry-after': '1' } : {}),
+      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
     },
     body,
   };
 }
 
 /** Messages of errors that are not the gateway's own are not shown. */
-function describeFailure(error: unknown): { readonly kind: PreviewRefusal; readonly message: string } {
+function describeFailure(error: unknown): Failure {
   if (error instanceof Refused || error instanceof PreviewError) return error;
   return { kind: 'unreachable', message: 'The server in the sandbox closed the connection.' };
 }

@@ -3,7 +3,7 @@ import type { GatewayContext } from '../gateway-context.ts';
 import { admitVisitor, type Visit } from './admit-visitor.ts';
 import { abortResponse, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './http-versions.ts';
 import { Refused, sendRefusal } from './refusal.ts';
-import { type PreparedVisit, prepare, relay, sendUpstream } from './upstream.ts';
+import { forwardingChainOf, type PreparedVisit, prepare, relay, sendUpstream } from './upstream.ts';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -23,7 +23,9 @@ export async function forwardRequest(
   for (const side of [request, response]) side.on('error', () => {});
   if (isHttp2(request)) request.stream.setTimeout(gateway.limits.idleMs, () => abortResponse(response));
   const { metrics, log } = gateway.core;
+  const source = forwardingChainOf(gateway, request).at(-1) ?? '';
   try {
+    gateway.refused.check(source);
     const visit = await admitVisitor(gateway, request, () => abortResponse(response));
     response.once('close', visit.end);
     if (gone.signal.aborted) return visit.end();
@@ -35,7 +37,7 @@ export async function forwardRequest(
     relay(answer, response, prepared);
     metrics.previewAnswered('served');
   } catch (error) {
-    if (!gone.signal.aborted) metrics.previewAnswered(sendRefusal(request, response, error));
+    if (!gone.signal.aborted) gateway.refused.note(source, sendRefusal(request, response, error));
   }
 }
 

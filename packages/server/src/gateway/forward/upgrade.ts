@@ -6,7 +6,7 @@ import { headersForVisitor } from '../headers/for-visitor.ts';
 import { admitVisitor } from './admit-visitor.ts';
 import { sendRefusal } from './refusal.ts';
 import type { OnVisit } from './request.ts';
-import { prepare, relay, sendUpstream } from './upstream.ts';
+import { forwardingChainOf, prepare, relay, sendUpstream } from './upstream.ts';
 
 /** Forwards a WebSocket: after the handshake it copies bytes in both directions until either side closes. */
 export async function forwardUpgrade(
@@ -20,7 +20,9 @@ export async function forwardUpgrade(
   const gone = new AbortController();
   socket.on('error', () => {});
   socket.once('close', () => gone.abort());
+  const source = forwardingChainOf(gateway, request).at(-1) ?? '';
   try {
+    gateway.refused.check(source);
     const visit = await admitVisitor(gateway, request, () => socket.destroy());
     socket.once('close', visit.end);
     if (gone.signal.aborted) return visit.end();
@@ -40,7 +42,7 @@ export async function forwardUpgrade(
     }
     metrics.previewAnswered(tunnel === undefined ? 'served' : 'upgraded');
   } catch (error) {
-    if (!gone.signal.aborted) metrics.previewAnswered(sendRefusal(request, responseOn(request, socket), error));
+    if (!gone.signal.aborted) gateway.refused.note(source, sendRefusal(request, responseOn(request, socket), error));
   }
 }
 

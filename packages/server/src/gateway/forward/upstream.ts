@@ -24,7 +24,7 @@ export async function prepare(gateway: GatewayContext, request: VisitorRequest, 
     token: visit.token,
     domain,
     port: visit.target.port,
-    forwardedFor: forwardedFor(gateway, request),
+    forwardedFor: forwardingChainOf(gateway, request).toReversed().join(', '),
     foreignOrigin,
   });
   // Node sends the body of a GET or DELETE only with this header or a length.
@@ -93,8 +93,10 @@ async function foreignOriginOf(
   return other?.sandboxId === visit.target.sandboxId ? `http://localhost:${other.port}` : 'null';
 }
 
-/** The visitor's address and those of the trusted proxies in between. What the visitor wrote about itself is dropped. */
-function forwardedFor({ trustsProxy }: GatewayContext, { socket, headers }: VisitorRequest): string {
-  const chain = forwardingChain(socket.remoteAddress ?? '', headers['x-forwarded-for'], trustsProxy);
-  return chain.toReversed().join(', ');
+/** The addresses that a request came through, nearest first; the last one is the visitor's. What the visitor wrote about itself is dropped. */
+export function forwardingChainOf(
+  { trustsProxy }: GatewayContext,
+  { socket, headers }: VisitorRequest,
+): readonly string[] {
+  return forwardingChain(socket.remoteAddress ?? '', headers['x-forwarded-for'], trustsProxy);
 }

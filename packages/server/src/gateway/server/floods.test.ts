@@ -1,53 +1,12 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PreviewService } from '../../../test/app/preview-service.ts';
 import { LongestTurn, untilShortTurns } from '../../../test/longest-turn.ts';
-import { SourceLimits } from './source-limits.ts';
 
 const promisedMs = 50;
 /** Allows for a garbage collection, and for timers that share a turn with other work of the test. */
 const tolerance = 4;
-const limits = { connectionsPerSource: 3, newConnectionsBurst: 4, newConnectionsPerSecond: 2 };
-
-function connection(remoteAddress: string) {
-  return Object.assign(new EventEmitter(), { remoteAddress });
-}
-
-describe('connections of one source address', () => {
-  test('are limited in number; others are admitted', () => {
-    const sources = new SourceLimits(limits, () => 0);
-    const open = Array.from({ length: 3 }, () => connection('198.51.100.1'));
-    expect(open.map((one) => sources.admit(one))).toEqual([true, true, true]);
-    expect(sources.admit(connection('::ffff:198.51.100.1'))).toBe(false);
-    expect(sources.admit(connection('198.51.100.2'))).toBe(true);
-    open[0]?.emit('close');
-    expect(sources.admit(connection('198.51.100.1'))).toBe(true);
-  });
-
-  test('are limited in how many are opened per second', () => {
-    let nowMs = 0;
-    const sources = new SourceLimits(limits, () => nowMs);
-    const openAndClose = () => {
-      const one = connection('2001:db8::1');
-      const admitted = sources.admit(one);
-      one.emit('close');
-      return admitted;
-    };
-    expect(Array.from({ length: 5 }, openAndClose)).toEqual([true, true, true, true, false]);
-    nowMs = 500;
-    expect([openAndClose(), openAndClose()]).toEqual([true, false]);
-    nowMs = 60_000;
-    expect(Array.from({ length: 5 }, openAndClose)).toEqual([true, true, true, true, false]);
-  });
-
-  test('are counted for any number of addresses in bounded memory', () => {
-    const sources = new SourceLimits(limits, () => 0);
-    for (let at = 0; at < 100_100; at += 1) {
-      expect(sources.admit(connection(`10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`))).toBe(true);
-    }
-  });
-});
 
 /** Opens connections from a thread of its own and reports how many handshakes succeeded. */
 const clientCode = `

@@ -2,15 +2,16 @@ import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { callbackify } from 'node:util';
 import type { Core } from '../../core/context.ts';
 import { connectPreview } from '../../core/previews/visits.ts';
-import { FairTurns } from '../../core/scheduling/fair-turns.ts';
 import { repeat } from '../../core/scheduling/repeat.ts';
 import { trustedProxies } from '../../core/windows/source-address.ts';
+import { handshakesInTurn } from '../../listening/handshake-turns.ts';
+import { refuseFloods } from '../../listening/refuse-floods.ts';
+import { strangerLog } from '../../listening/stranger-log.ts';
 import { isHttp2 } from '../forward/http-versions.ts';
+import { RefusedRequests } from '../forward/refused-requests.ts';
 import { forwardRequest, type OnVisit } from '../forward/request.ts';
 import { TunnelAgent } from '../forward/tunnel-agent.ts';
 import { forwardUpgrade } from '../forward/upgrade.ts';
@@ -18,7 +19,6 @@ import { type Connect, defaultGatewayLimits, type GatewayContext, type GatewayLi
 import type { Certificates } from '../tls/certificates.ts';
 import { answerClientErrors } from './client-errors.ts';
 import { Connections } from './connections.ts';
-import { SourceLimits } from './source-limits.ts';
 
 /** How often the certificate for visitors without a server name is refreshed. */
 const refreshMs = 60_000;
@@ -50,14 +50,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const limits = { ...defaultGatewayLimits, ...options.limits };
   const agent = new TunnelAgent(connect, limits);
   const trustsProxy = trustedProxies(options.trustProxy);
-  const gateway: GatewayContext = { core, domain, trustsProxy, limits, connect, agent };
+  const { clock, metrics } = core;
+  const log = strangerLog(core.log);
+  const refused = new RefusedRequests({ clock, metrics, log, perMinute: limits.refusedRequestsPerMinute });
+  const gateway: GatewayContext = { core, domain, trustsProxy, limits, connect, agent, refused };
   const server = await createServer(certificates, limits);
-  refuseFloods(server, options, limits);
+  refuseFloods(server, { port: 'previews', limits, trustProxy: options.trustProxy, metrics, log });
   const connections = new Connections(domain, limits);
   connections.watch(server);
-  answerClientErrors(server);
+  answerClientErrors(server, refused);
   const onVisit = trackConnections(core);
-  const onUnexpected = (err: unknown) => core.log.error({ err }, 'preview_request_failed');
+  const onUnexpected = (err: unknown) => log.error({ err }, 'preview_request_failed');
   server.on('request', (request, response) => {
     forwardRequest(gateway, request, response, onVisit).catch(onUnexpected);
   });
@@ -68,7 +71,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   server.listen(fd === undefined ? { port, host } : { fd });
   await once(server, 'listening');
   // Failing to accept a connection, for example for lack of file descriptors, must not stop the gateway.
-  server.on('error', (err) => core.log.error({ err }, 'preview_connection_failed'));
+  server.on('error', (err) => log.error({ err }, 'preview_connection_failed'));
   const refreshing = repeat(
     'preview_certificate_refresh',
     refreshMs,
@@ -87,38 +90,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** Destroys new connections of a source address that has too many. A proxy that the operator has named carries many visitors and is exempt. */
-function refuseFloods(server: Http2SecureServer, { core, trustProxy }: GatewayOptions, limits: GatewayLimits): void {
-  const sources = new SourceLimits(limits);
-  const isNamedProxy = typeof trustProxy === 'string' ? trustedProxies(trustProxy) : () => false;
-  // In front of the listeners of the TLS server: a connection that is refused must not cost a handshake.
-  const accept = server.listeners('connection');
-  server.removeAllListeners('connection');
-  server.on('connection', (socket: Socket) => {
-    if (isNamedProxy(socket.remoteAddress ?? '', 0) || sources.admit(socket)) {
-      for (const listener of accept) Reflect.apply(listener, server, [socket]);
-    } else {
-      core.metrics.previewConnectionRefused();
-      socket.destroy();
-    }
-  });
-}
-
 async function createServer(
   certificates: GatewayOptions['certificates'],
   limits: GatewayLimits,
 ): Promise<Http2SecureServer> {
-  // A handshake takes about a millisecond, and a flood of connections arrives in a single turn.
-  const handshakes = new FairTurns(limits.handshakesPerTurn);
-  const contextFor = async (servername: string) => {
-    await handshakes.next('');
-    return certificates.contextFor(servername);
-  };
   const server = createSecureServer({
     allowHTTP1: true,
     ...(await defaultContext(certificates)),
     handshakeTimeout: limits.handshakeMs,
-    SNICallback: callbackify(contextFor),
+    SNICallback: handshakesInTurn((name) => certificates.contextFor(name), limits.handshakesPerTurn),
     maxHeaderListPairs: limits.headerPairs,
     settings: {
       maxConcurrentStreams: limits.streamsPerConnection,

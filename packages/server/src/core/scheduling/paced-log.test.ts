@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { RecordedLog } from '../../test/recorded-log.ts';
+import { RecordedLog } from '../../../test/recorded-log.ts';
 import { pacedLog } from './paced-log.ts';
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,4 +1,4 @@
-import type { Log } from '../core/ports/runtime.ts';
+import type { Log } from '../ports/runtime.ts';
 
 const periodMs = 1_000;
 

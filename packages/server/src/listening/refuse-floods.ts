@@ -1,0 +1,37 @@
+import type { Server, Socket } from 'node:net';
+import type { ListeningPort, Metrics } from '../core/ports/metrics.ts';
+import type { Log } from '../core/ports/runtime.ts';
+import { trustedProxies } from '../core/windows/source-address.ts';
+import { type ConnectionLimits, SourceLimits } from './source-limits.ts';
+
+interface FloodOptions {
+  readonly port: ListeningPort;
+  readonly limits: ConnectionLimits;
+  /** Whose X-Forwarded-For is trusted, see `trustedProxies`. */
+  readonly trustProxy: boolean | string;
+  readonly metrics: Pick<Metrics, 'connectionRefused'>;
+  /** Must be paced: whoever floods causes the lines. */
+  readonly log: Log;
+}
+
+/**
+ * Destroys new connections of a source address that has too many. A proxy that the operator has named carries many clients and is exempt. Listeners
+ * that are added to the server later also see refused connections, already destroyed.
+ */
+export function refuseFloods(server: Server, { port, limits, trustProxy, metrics, log }: FloodOptions): void {
+  const sources = new SourceLimits(limits);
+  const isNamedProxy = typeof trustProxy === 'string' ? trustedProxies(trustProxy) : () => false;
+  // In front of the server's own listeners: a connection that is refused must cost neither a TLS handshake nor a parser.
+  const accept = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress } = socket;
+    if (isNamedProxy(remoteAddress ?? '', 0) || sources.admit(socket)) {
+      for (const listener of accept) Reflect.apply(listener, server, [socket]);
+      return;
+    }
+    metrics.connectionRefused(port);
+    log.info({ port, source: remoteAddress }, 'connection_refused');
+    socket.destroy();
+  });
+}
