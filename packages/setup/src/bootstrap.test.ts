@@ -46,6 +46,11 @@ test('npm packages are installed without their scripts', () => {
   expect(words).toEqual(expect.arrayContaining(['install', '--no-save', '--ignore-scripts']));
 });
 
+test('a package for this platform may be missing in a lock file that was written on another', () => {
+  const binary = { 'node_modules/for-this-platform': { version: '1.0.0', integrity: 'sha512-e', optional: true } };
+  expect(install({ ...expected, ...binary })).toMatchObject({ status: 0, isComplete: true });
+});
+
 test.each([
   ['another version', { 'node_modules/pino': { version: '9.0.1', integrity: 'sha512-a' } }],
   ['other contents', { 'node_modules/pino': { version: '9.0.0', integrity: 'sha512-c' } }],
