@@ -138,9 +138,10 @@ async function install() {
   const progress = setInterval(() => say(`▸ npm packages … ${elapsed()}`), progressMs);
   // Development and optional packages are needed whatever the environment tells npm: the project's Node.js is one of them.
   const env = { ...process.env, NODE_ENV: 'development', npm_config_omit: '' };
-  // `npm ci` would refuse a lock file that was written where packages for other platforms are not available.
+  // `npm ci` would refuse a lock file that was written where packages for other platforms are not available, so the result is compared instead.
   const what = ['install', '--no-save', '--include=dev', '--include=optional'];
-  const args = [...what, '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
+  // Nothing that is installed needs its scripts, and they would run as root.
+  const args = [...what, '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
   const child = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const collect = (bytes) => {
@@ -158,7 +159,33 @@ async function install() {
       end.code === 0 ? `npm install did not install ${projectNode}.` : `npm install failed with exit code ${end.code}.`;
     fail(`✗ npm packages … ${elapsed()}. ${reason} Check the network and npm's registry setting, then try again.`);
   }
+  const different = differencesFromLock();
+  if (different.length > 0) {
+    fail(
+      `✗ npm packages … ${elapsed()}. npm did not install what package-lock.json lists: ${different.slice(0, 5).join(', ')}. Restore package-lock.json, then try again.`,
+    );
+  }
   say(`✓ npm packages … ${elapsed()}`);
+}
+
+/** Names every package that is installed but not in the lock file, or with other contents, and every one that is missing. */
+function differencesFromLock() {
+  const listed = packagesIn(join(root, 'package-lock.json'));
+  const installed = packagesIn(join(modules, '.package-lock.json'));
+  const isSame = (one, other) => one.version === other?.version && one.integrity === other?.integrity;
+  // The lock file may lack packages for a platform that it was not written on.
+  const isForPlatform = (path) => installed[path].optional && listed[path] === undefined;
+  const foreign = Object.keys(installed).filter((path) => !isForPlatform(path) && !isSame(installed[path], listed[path]));
+  // Optional packages are for other platforms. A project's own packages are links, which have no integrity.
+  const isNeeded = ({ integrity, optional }) => integrity !== undefined && !optional;
+  const missing = Object.keys(listed).filter((path) => isNeeded(listed[path]) && installed[path] === undefined);
+  return [...foreign, ...missing];
+}
+
+/** The packages that a lock file of npm lists, by path. */
+function packagesIn(lockFile) {
+  const text = readText(lockFile);
+  return text === '' ? {} : JSON.parse(text).packages;
 }
 
 /** Runs set-up with the project's own Node.js and returns its exit code. */

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { describeUntrusted, trustedIds } from '@mayfly/server/app';
 import type { HostTools, QemuEngine } from '@mayfly/server/machines';
 import { type Announcer, formatElapsed, SetupError } from './announce.ts';
 import {
@@ -13,7 +14,7 @@ import { markUsed, removeAbandonedStaging } from './cache/entry.ts';
 import { builtAtMs, describeAge, readGuestUpdate } from './cache/guest-update.ts';
 import { waitForLock } from './cache/lock.ts';
 import { markUsedEveryMs, pruneCache } from './cache/prune.ts';
-import type { SetupEnvironment } from './environment.ts';
+import { projectRoot, type SetupEnvironment } from './environment.ts';
 import { installPackages, readSignedBy } from './host/install-packages.ts';
 import { planInstall } from './host/install-plan.ts';
 import { probeHost } from './host/probe.ts';
@@ -56,6 +57,7 @@ const packageLockDeadlineMs = 45 * 60_000;
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const startedMs = performance.now();
   const { environment, announcer } = options;
+  warnOfUntrustedCheckout(announcer);
   const guestUpdate = options.guestUpdate ?? (await readGuestUpdate(environment.cacheDir));
   const plan = await planBuild(process.arch, { guestUpdate });
   const parts = await prepareParts(options, plan);
@@ -70,10 +72,29 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   return { ...parts, engine, templates, guestBuiltAtMs };
 }
 
+/** Root runs what it finds in the cache. */
+function refuseUntrustedCache(cacheDir: string): void {
+  const problem = describeUntrusted(cacheDir, trustedIds(process.env));
+  if (problem === undefined) return;
+  throw new SetupError(
+    `The cache ${cacheDir} is not safe from other users: ${problem}. Make it root's and close it to others (chown root:root, chmod go-w), or set MAYFLY_CACHE_DIR to another folder.`,
+  );
+}
+
+/** A warning and no refusal: whoever can change the checkout could also remove this check. Units are refused (see install-service). */
+function warnOfUntrustedCheckout(announcer: Announcer): void {
+  const problem = describeUntrusted(projectRoot, trustedIds(process.env));
+  if (problem === undefined || process.getuid?.() !== 0) return;
+  announcer.line(
+    `⚠ The checkout ${projectRoot} is not safe from other users: ${problem}. Root runs this code, so they could become root.`,
+  );
+}
+
 /** The part of set-up before the templates: installs packages, and builds what the plan contains unless it is cached. */
 export async function prepareParts(options: PrepareOptions, plan: BuildPlan): Promise<PreparedParts> {
   const { environment, purpose } = options;
   const { cacheDir } = environment;
+  refuseUntrustedCache(cacheDir);
   const facts = await probeHost(cacheDir);
   const mustBuild = !(await isGuestCached(cacheDir, plan));
   const problems = findProblems(facts, { mustBuild, cacheDir, purpose });

@@ -13,7 +13,7 @@ import { type Previews, previewUrl } from './previews.ts';
 export interface ApiParts {
   readonly config: Pick<
     Config,
-    'host' | 'port' | 'apiTls' | 'publicUrl' | 'previewDomain' | 'trustProxy' | 'metricsPublic'
+    'host' | 'port' | 'apiTls' | 'publicUrl' | 'previewDomain' | 'trustProxy' | 'metricsPublic' | 'metricsToken'
   >;
   readonly core: Core;
   readonly metrics: PrometheusMetrics;
@@ -29,7 +29,7 @@ export interface ApiParts {
 /** Builds the HTTP API over the core and the running previews. Does not listen yet. */
 export function buildApi(parts: ApiParts): HttpApp {
   const { config, core, metrics, previews, tls, log, readiness, bodyPace, readingLimits, connectionLimits } = parts;
-  const { previewDomain, trustProxy, metricsPublic } = config;
+  const { previewDomain, trustProxy, metricsPublic, metricsToken } = config;
   metrics.watch(readingsOf(core));
   const app: HttpApp = buildHttp({
     core,
@@ -39,6 +39,7 @@ export function buildApi(parts: ApiParts): HttpApp {
     tls,
     metricsPage: metrics,
     metricsPublic,
+    metricsToken,
     previewUrl: (token) => previewUrl(previewDomain, previews.publicPort, token),
     previewRoot: () => previews.root,
     publicUrl: () => apiUrl(app, config),

@@ -39,6 +39,7 @@ test('everything has a default', () => {
     limits: defaultLimits,
     trustProxy: false,
     metricsPublic: false,
+    metricsToken: undefined,
     logLevel: 'info',
   });
 });
@@ -111,6 +112,11 @@ test('every problem is named at once', () => {
 
 test('the key is not printed', () => {
   const config = readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'mf_secret_secret_0123456789abcdef' });
+  expect(JSON.stringify(printableConfig(config))).not.toContain('secret_secret');
+});
+
+test('the token for metrics is not printed', () => {
+  const config = readConfig({ MAYFLY_METRICS_TOKEN: 'secret_secret_0123456789abcdef_01' });
   expect(JSON.stringify(printableConfig(config))).not.toContain('secret_secret');
 });
 

@@ -50,6 +50,7 @@ const environment = z.object({
   MAYFLY_PRICE_SNAPSHOT_GB_MONTH: setting(field.microUsd, 0),
   MAYFLY_TRUST_PROXY: setting(field.trustProxy, false),
   MAYFLY_METRICS_PUBLIC: setting(field.flag, false),
+  MAYFLY_METRICS_TOKEN: setting(field.apiKey, undefined),
   MAYFLY_LOG_LEVEL: setting(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }), 'info'),
 });
 
@@ -107,6 +108,8 @@ export interface Config {
   readonly trustProxy: boolean | string;
   /** Whether /metrics is served to other hosts. */
   readonly metricsPublic: boolean;
+  /** Whoever sends it may read /metrics from anywhere. Secret. */
+  readonly metricsToken: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
 }
 
@@ -173,6 +176,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     limits,
     trustProxy: data.MAYFLY_TRUST_PROXY,
     metricsPublic: data.MAYFLY_METRICS_PUBLIC,
+    metricsToken: data.MAYFLY_METRICS_TOKEN,
     logLevel: data.MAYFLY_LOG_LEVEL,
   });
 }
@@ -180,7 +184,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 /** The settings without secrets, for the log. */
 export function printableConfig(config: Config): Config {
   const hidden = (secret: string | undefined) => (secret === undefined ? undefined : '[redacted]');
-  return { ...config, bootstrapApiKey: hidden(config.bootstrapApiKey), databaseUrl: hidden(config.databaseUrl) };
+  return {
+    ...config,
+    bootstrapApiKey: hidden(config.bootstrapApiKey),
+    databaseUrl: hidden(config.databaseUrl),
+    metricsToken: hidden(config.metricsToken),
+  };
 }
 
 type TlsSettings = Pick<z.output<typeof environment>, 'MAYFLY_TLS_CERT' | 'MAYFLY_TLS_KEY'>;

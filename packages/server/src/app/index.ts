@@ -6,3 +6,4 @@ export { isDataFolderInUse, removeDataFolder } from './data-folder.ts';
 export { oldGuestDays } from './guest-age.ts';
 export { type Service, startService } from './service.ts';
 export { describeHostProblems, StartError } from './start-error.ts';
+export { describeUntrusted, type TrustedIds, trustedIds } from './trusted-folder.ts';

@@ -126,7 +126,7 @@ function serviceConfig(): Config {
 
 /** The service uses the machines of the host process, whose sockets are beside its own part of the data folder. */
 function serviceOptions(config: Config, onVersionChanged: () => void = () => {}): ServiceOptions {
-  const log = openLog(config).child({ process: 'service' });
+  const log = openLog({ ...config, process: 'service' });
   const runDir = runFolderOf(dirname(config.dataDir));
   const onOtherVersion = (err: HostVersionMismatch): void => {
     log.error({ err }, 'host_version_changed');

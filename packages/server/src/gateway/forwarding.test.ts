@@ -6,6 +6,8 @@ import { json, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PreviewService } from '../../test/app/preview-service.ts';
 import { pageOf, Visitor } from '../../test/gateway/visitor.ts';
+import { hashApiKey } from '../core/accounts/api-keys.ts';
+import { createAccount } from '../core/accounts/manage-accounts.ts';
 
 let service: PreviewService;
 let visitor: Visitor;
@@ -47,6 +49,25 @@ test('forwards requests over HTTP/1.1 and HTTP/2 to a server that sees localhost
   expect(body).toMatchObject(seen);
   expect(body).toMatchObject({ headers: { cookie: 'a=1; b=2' } });
   expect(JSON.stringify(body)).not.toContain(url.hostname.split('.')[0]);
+  session.destroy();
+});
+
+test('keeps every API key of this service from sandboxes, whatever its prefix, and forwards other credentials', async () => {
+  const { url } = await service.serve((request, response) => response.end(request.headers.authorization ?? 'none'));
+  const seenFor = async (authorization: string) => (await visitor.get(url, { headers: { authorization } })).text;
+  const { account } = await createAccount(service.core, { email: 'ada@example.com', creditMicroUsd: 0 });
+  const ownKey = 'an-own-key-without-the-usual-prefix';
+  const stored = { id: 'key_own', hash: hashApiKey(ownKey), prefix: 'an-own' };
+  await service.core.store.accounts.addKey(account.id, stored, 0, 10);
+  expect(await seenFor(`Bearer ${ownKey}`)).toBe('none');
+  expect(await seenFor(`bearer   ${ownKey} `)).toBe('none');
+  expect(await seenFor('Bearer mf_a_key_of_another_service')).toBe('none');
+  expect(await seenFor(`Bearer ${ownKey}-2`)).toBe(`Bearer ${ownKey}-2`);
+  expect(await seenFor('Bearer short')).toBe('Bearer short');
+  expect(await seenFor('Basic YTpi')).toBe('Basic YTpi');
+  const session = visitor.http2(url);
+  const stream = session.request({ ':path': '/', authorization: `Bearer ${ownKey}` });
+  expect(await text(stream)).toBe('none');
   session.destroy();
 });
 

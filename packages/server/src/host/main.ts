@@ -14,7 +14,7 @@ ignoreClosedTerminal();
 try {
   const { logLevel, maxMachines, diskReserveBytes, ...driverOptions } = parseHostSettings(await text(process.stdin));
   const { dataDir, serviceGid } = driverOptions;
-  const log = openLog({ logLevel }).child({ process: 'host' });
+  const log = openLog({ logLevel, process: 'host' });
   const openDriver = () =>
     QemuDriver.open({ ...driverOptions, diskReserveBytes, log }).catch((error: unknown) => {
       throw error instanceof NewerMachineRecord ? new CannotStart(error.message, { cause: error }) : error;

@@ -1,16 +1,30 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { type DroppedLines, LogRate } from './log-rate.ts';
 
-/** Opens the log of this process: one JSON object per line, on standard error unless a test takes the lines. Standard output is reserved for people. */
-export function openLog({ logLevel }: { readonly logLevel: string }, output: DestinationStream = openStderr()): Logger {
+interface LogSettings {
+  readonly logLevel: string;
+  /** Whose log it is, for the field `process`. The supervisor's has none. */
+  readonly process?: 'service' | 'host';
+}
+
+/**
+ * Opens the log of this process: one JSON object per line, on standard error unless a test takes the lines, at a bounded rate. Standard output is reserved
+ * for people.
+ */
+export function openLog({ logLevel, process }: LogSettings, output: DestinationStream = openStderr()): Logger {
+  const base = process === undefined ? null : { process };
+  const time = () => new Date().toISOString();
   const options = {
     level: logLevel,
-    base: null,
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    base,
+    timestamp: () => `,"time":"${time()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
     messageKey: 'event',
     redact: ['authorization', '*.authorization', '*.*.authorization'],
   };
-  return pino(options, output);
+  const describe = (dropped: DroppedLines) =>
+    `${JSON.stringify({ level: 'warn', time: time(), ...base, ...dropped, event: 'log_lines_dropped' })}\n`;
+  return pino(options, new LogRate(output, describe));
 }
 
 function openStderr(): DestinationStream {

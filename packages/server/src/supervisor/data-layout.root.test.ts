@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -90,6 +91,28 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
     for (const name of ['service/exchanged', 'service/exchanged/roots', 'service/roots']) {
       expect(ownerOf(name).slice(0, 2)).toEqual([0, 0]);
     }
+  });
+
+  test('with a database that the operator restored as root belongs to the service again', async () => {
+    await splitDataFolder(dataDir, user);
+    for (const name of ['mayfly.db', 'mayfly.db-wal'])
+      writeFileSync(join(dataDir, 'service', name), '', { mode: 0o600 });
+    await splitDataFolder(dataDir, user);
+    for (const name of ['mayfly.db', 'mayfly.db-wal']) {
+      expect(ownerOf(`service/${name}`)).toEqual([54_321, 54_322, '600']);
+    }
+  });
+
+  test('gives the service nothing by a link in place of its database', async () => {
+    await splitDataFolder(dataDir, user);
+    for (const name of ['roots-1', 'roots-2']) writeFileSync(join(dataDir, name), '', { mode: 0o600 });
+    symlinkSync(join(dataDir, 'roots-1'), join(dataDir, 'service/mayfly.db'));
+    linkSync(join(dataDir, 'roots-2'), join(dataDir, 'service/mayfly.db-wal'));
+    mkdirSync(join(dataDir, 'service/mayfly.db-shm'), { mode: 0o700 });
+    await splitDataFolder(dataDir, user);
+    expect(ownerOf('roots-1')).toEqual([0, 0, '600']);
+    expect(ownerOf('roots-2')).toEqual([0, 0, '600']);
+    expect(ownerOf('service/mayfly.db-shm')).toEqual([0, 0, '700']);
   });
 
   test('is split by the next start if that was interrupted', async () => {

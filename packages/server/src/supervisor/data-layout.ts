@@ -3,12 +3,14 @@ import {
   closeSync,
   constants,
   fchownSync,
+  fstatSync,
   lchownSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   renameSync,
+  type Stats,
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -20,6 +22,9 @@ import { makeRunFolder } from '../machines/qemu/agent-sockets.ts';
 
 /** What stays in the data folder itself, because it belongs to the host process or to the supervisor. */
 const hostNames = ['bases', 'lock', 'machines', 'run', 'service', 'snapshots'];
+
+/** What a backup holds of the service's folder, apart from folders. */
+const restoredNames = ['id', 'mayfly.db', 'mayfly.db-wal', 'mayfly.db-shm'];
 
 /** An id as long as that of any machine. */
 const longestMachineId = `pool_${'x'.repeat(24)}`;
@@ -93,6 +98,7 @@ export async function splitDataFolder(dataDir: string, user: UserIds): Promise<S
     renameSync(join(dataDir, name), join(serviceDir, name));
   }
   if (givesAll) giveTree(serviceDir, user);
+  else giveRestoredFiles(serviceDir, user);
   // The service sees it through a mount, so it must be there before the host process makes its sockets in it.
   await makeRunFolder(runDir, user.gid);
   return folders;
@@ -128,6 +134,32 @@ function giveTree(path: string, user: UserIds): void {
     fchownSync(folder, user.uid, user.gid);
   } finally {
     closeSync(folder);
+  }
+}
+
+/**
+ * Gives the service the files that root put into its folder by restoring a backup. The service may have made anything of these names meanwhile, so each
+ * file is opened without following links, and only a regular file of root that has no second name is given: not a link to one of root's elsewhere.
+ */
+function giveRestoredFiles(serviceDir: string, user: UserIds): void {
+  const folder = openSync(serviceDir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    for (const name of restoredNames) giveFileOfRoot(`/proc/self/fd/${folder}/${name}`, user);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function giveFileOfRoot(path: string, user: UserIds): void {
+  const isOfRoot = (found: Stats) => found.isFile() && found.uid === 0 && found.nlink === 1;
+  const seen = lstatSync(path, { throwIfNoEntry: false });
+  if (seen === undefined || !isOfRoot(seen)) return;
+  // Not blocked by a pipe, should the service exchange the file for one now.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (isOfRoot(fstatSync(file))) fchownSync(file, user.uid, user.gid);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -5,6 +5,7 @@ import { reportFailedStart } from '../app/failed-start.ts';
 import { watchGuestAge } from '../app/guest-age.ts';
 import { protectFromOutOfMemory } from '../app/oom-protection.ts';
 import { describeHostProblems, StartError } from '../app/start-error.ts';
+import { describeUntrusted, trustedIds } from '../app/trusted-folder.ts';
 import { explainUnreadableCode } from '../machines/confinement/readable-code.ts';
 import type { ServiceFolders, UserIds } from '../machines/confinement/spec.ts';
 import { findUser, serviceUserName } from '../machines/confinement/system-user.ts';
@@ -54,6 +55,7 @@ async function findServiceUser(): Promise<UserIds> {
 async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<number> {
   const { config, task, log } = plan;
   refuseLongPath(config.dataDir);
+  refuseUntrustedFolder(config.dataDir);
   await using acquired = new AsyncDisposableStack();
   acquired.use(lockFolder(config.dataDir, { closed: true, name: supervisorsLock }));
   const starter = task === 'host' ? undefined : await ServiceStarter.open(plan);
@@ -77,6 +79,15 @@ async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<n
   stopped.abort();
   for (const supervised of processes) await supervised.stop();
   return code;
+}
+
+/** Root trusts what it finds in the data folder: its locks, and records of machines. */
+function refuseUntrustedFolder(dataDir: string): void {
+  const problem = describeUntrusted(dataDir, trustedIds(process.env));
+  if (problem === undefined) return;
+  throw new StartError(
+    `The data folder ${dataDir} is not safe from other users: ${problem}. Make it root's and close it to others (chown root:root, chmod go-w), or set MAYFLY_DATA_DIR to another folder.`,
+  );
 }
 
 /**

@@ -10,9 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tryLock } from '../cache/lock.ts';
+import { projectRoot } from '../environment.ts';
 import type { SystemdHost } from '../systemd/systemd-host.ts';
 import { installService, uninstallService } from './install-service.ts';
 
@@ -31,6 +32,8 @@ const settings = (others: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   PATH: '/root/.nvm/bin:/opt/x/node_modules/.bin:/usr/bin',
   ...others,
 });
+/** Of the checkout and of folders that a test makes: the checkout may belong to somebody else than who runs the tests. */
+const ownerIds = (id: 'uid' | 'gid') => [projectRoot, folder].map((path) => statSync(path)[id]);
 const install = (others?: NodeJS.ProcessEnv) => installService(host, settings(others), print);
 
 beforeEach(() => {
@@ -43,6 +46,7 @@ beforeEach(() => {
     environmentFile: join(folder, 'etc/mayfly.env'),
     isRoot: true,
     isRunning: true,
+    trusted: { uids: [0, ...ownerIds('uid')], gids: [0, ...ownerIds('gid')] },
     systemctl: async (...args) => void calls.push(args.join(' ')),
     isActive: async (name) => active.has(name),
     isReady: async () => true,
@@ -61,7 +65,16 @@ describe('installing', () => {
     expect(readdirSync(join(folder, 'units')).toSorted()).toEqual(['mayfly-host.service', 'mayfly.service']);
     expect(unit('mayfly.service')).toContain('User=mayfly');
     expect(unit('mayfly-host.service')).toContain('CAP_NET_ADMIN');
-    expect(unit('mayfly-host.service')).toMatch(/^Environment=PATH=\/root\/\.nvm\/bin:\/usr\/bin:/m);
+    const folders = [
+      dirname(process.execPath),
+      '/usr/local/sbin',
+      '/usr/local/bin',
+      '/usr/sbin',
+      '/usr/bin',
+      '/sbin',
+      '/bin',
+    ];
+    expect(unit('mayfly-host.service')).toContain(`\nEnvironment=PATH=${folders.join(':')}\n`);
     const text = readFileSync(host.environmentFile, 'utf8');
     expect(text).toContain('\nMAYFLY_PORT="9090"\nPGPASSWORD="a\\"\\$b"\n');
     expect(text).not.toContain('PATH=');
@@ -132,6 +145,18 @@ describe('installing', () => {
     mkdirSync(join(folder, 'closed'), { mode: 0o700 });
     await expect(install({ MAYFLY_DATA_DIR: `${folder}/closed/data` })).rejects.toThrow(`chmod o+x ${folder}/closed`);
     expect(calls).toEqual([]);
+  });
+
+  test('is refused with a folder that other users can change, because root would use it at every boot', async () => {
+    mkdirSync(join(folder, 'open'));
+    chmodSync(join(folder, 'open'), 0o777);
+    const unsafe = `every user can write to ${folder}/open`;
+    await expect(install({ MAYFLY_DATA_DIR: `${folder}/open/data` })).rejects.toThrow(unsafe);
+    await expect(install({ MAYFLY_CACHE_DIR: `${folder}/open/cache` })).rejects.toThrow(unsafe);
+    host = { ...host, trusted: { uids: [4_000_001], gids: [] } };
+    await expect(install()).rejects.toThrow(`Root would use ${projectRoot} at every boot`);
+    expect(calls).toEqual([]);
+    expect(readdirSync(join(folder, 'units'))).toEqual([]);
   });
 });
 

@@ -1,7 +1,14 @@
 import { existsSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
-import { type Config, isDataFolderInUse, readConfig, StartError } from '@mayfly/server/app';
+import { dirname, join } from 'node:path';
+import {
+  type Config,
+  describeUntrusted,
+  isDataFolderInUse,
+  readConfig,
+  StartError,
+  type TrustedIds,
+} from '@mayfly/server/app';
 import { hostCapabilities, hostStateDir, privilegedPorts, serviceLimits } from '@mayfly/server/machines';
 import { wantedPorts } from '@mayfly/server/supervisor';
 import { SetupError } from '../announce.ts';
@@ -33,8 +40,9 @@ export async function installService(
   refuseWithoutSystemd(host);
   const found = await readSettings(host.environmentFile);
   const config = readSettingsOf(found ?? env);
-  const plan = await planUnits(config, host.environmentFile, env);
+  const plan = await planUnits(config, host.environmentFile);
   refuseUnusablePaths(plan);
+  refuseUntrustedPaths(plan, host.trusted);
   if (!(await isMayflyActive(host)) && isDataFolderInUse(config.dataDir)) {
     throw new SetupError(
       `A Mayfly that systemd did not start is using the data folder ${config.dataDir}. Stop it, then try again: its sandboxes stay alive.`,
@@ -104,7 +112,7 @@ function withAbsolutePaths(env: NodeJS.ProcessEnv, { dataDir, cacheDir, tlsFiles
   };
 }
 
-async function planUnits(config: Config, environmentFile: string, env: NodeJS.ProcessEnv): Promise<UnitPlan> {
+async function planUnits(config: Config, environmentFile: string): Promise<UnitPlan> {
   const { dataDir, cacheDir } = config;
   return {
     checkout: projectRoot,
@@ -113,17 +121,25 @@ async function planUnits(config: Config, environmentFile: string, env: NodeJS.Pr
     cacheDir,
     stateDir: hostStateDir,
     environmentFile,
-    programFolders: programFolders(env.PATH),
+    programFolders: [dirname(process.execPath), ...systemFolders],
     hostCapabilities: Object.keys(hostCapabilities).map((name) => name.toUpperCase()),
     serviceMemoryBytes: serviceLimits().memoryBytes,
     ports: await privilegedPorts(wantedPorts(config)),
   };
 }
 
-/** Where the programs of this session are, npm among them, without the folders that npm itself adds. */
-function programFolders(path = ''): readonly string[] {
-  const folders = path.split(':').filter((folder) => isAbsolute(folder) && !/node_modules|[^\w./+@-]/.test(folder));
-  return [...new Set([...folders, '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'])];
+/** Where a unit looks for programs, npm among them. Root would run whatever is in a folder of the caller's PATH. */
+const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** Refuses folders that another user could change: root runs the checkout and the cache at every boot, when nobody is there to ask. */
+function refuseUntrustedPaths({ checkout, dataDir, cacheDir }: UnitPlan, trusted: TrustedIds): void {
+  for (const path of [checkout, dataDir, cacheDir]) {
+    const problem = describeUntrusted(path, trusted);
+    if (problem === undefined) continue;
+    throw new SetupError(
+      `Root would use ${path} at every boot, but it is not safe from other users: ${problem}. Make it root's and close it to others (chown -R root:root, chmod -R go-w), or use a folder below /opt, /var/lib or /var/cache.`,
+    );
+  }
 }
 
 /** Refuses paths that systemd would interpret, and those that the service's user cannot reach. */

@@ -43,6 +43,7 @@ beforeEach(async () => {
       environmentFile: join(root, 'etc/mayfly.env'),
       isRoot: true,
       isRunning: true,
+      trusted: { uids: [], gids: [] },
       systemctl: (...args) => {
         systemctlCalls.push(args.join(' '));
         if (args[0] === 'stop') active.clear();

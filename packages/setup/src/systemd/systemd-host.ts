@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { adminSocketName } from '@mayfly/contract/admin';
+import { type TrustedIds, trustedIds } from '@mayfly/server/app';
 import { runProgram } from '@mayfly/server/machines';
 import { SetupError } from '../announce.ts';
 import { hostUnitName, serviceUnitName, unitNames } from './units.ts';
@@ -18,6 +19,8 @@ export interface SystemdHost {
   readonly isRoot: boolean;
   /** Whether systemd runs this host. */
   readonly isRunning: boolean;
+  /** Who may own what the units use. Nobody runs sudo at boot, so its user is not among them. */
+  readonly trusted: TrustedIds;
   readonly systemctl: (...args: readonly string[]) => Promise<void>;
   /** Whether a unit is active, becomes so or waits for its restart. */
   readonly isActive: (unit: string) => Promise<boolean>;
@@ -50,6 +53,7 @@ export const systemdHost: SystemdHost = {
   environmentFile: '/etc/mayfly/mayfly.env',
   isRoot: process.getuid?.() === 0,
   isRunning: existsSync('/run/systemd/system'),
+  trusted: trustedIds({}),
   systemctl: async (...args) => void (await runProgram('systemctl', args, { deadlineMs: systemctlMs })),
   isActive: async (unit) => {
     const args = ['show', '--property=ActiveState', '--value', unit];

@@ -12,6 +12,20 @@ export function keyHashIn(authorization: string | undefined): string {
   throw new ApiError('unauthorized', 'Missing API key. Send the header "Authorization: Bearer <API_KEY>".');
 }
 
+/** The lengths that an API key can have: see MAYFLY_BOOTSTRAP_API_KEY. Others are not worth a lookup. */
+const keyCharacters = { least: 32, most: 256 };
+
+/**
+ * Whether an Authorization header holds an API key of this service, revoked or not. A key that looks like one of ours counts even if it is
+ * unknown: it may be mistyped, or of another Mayfly. Other tokens cost a hash and an indexed lookup, which tells nothing about keys by its duration.
+ */
+export async function holdsApiKey(core: Pick<Core, 'store'>, authorization: string): Promise<boolean> {
+  const [, token = ''] = /^\s*bearer\s+(\S+)/i.exec(authorization) ?? [];
+  if (token.startsWith('mf_')) return true;
+  if (token.length < keyCharacters.least || token.length > keyCharacters.most) return false;
+  return (await core.store.accounts.findByKeyHash(hashApiKey(token))) !== undefined;
+}
+
 /** Whose key this is; 401 if it is unknown. The key may be revoked: see `requireUsable`. */
 export async function findKeyOwner(core: Pick<Core, 'store'>, keyHash: string): Promise<KeyOwner> {
   const owner = await core.store.accounts.findByKeyHash(keyHash);

@@ -1,4 +1,5 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { holdsApiKey } from '../../core/accounts/authenticate.ts';
 import { forwardingChain } from '../../core/windows/source-address.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import { headersForGuest } from '../headers/for-guest.ts';
@@ -18,7 +19,10 @@ export interface PreparedVisit {
 /** Computes the headers that the server in the sandbox receives. */
 export async function prepare(gateway: GatewayContext, request: VisitorRequest, visit: Visit): Promise<PreparedVisit> {
   const { domain } = gateway;
-  const foreignOrigin = await foreignOriginOf(gateway, request.headers.origin, visit);
+  const [foreignOrigin, keyFound] = await Promise.all([
+    foreignOriginOf(gateway, request.headers.origin, visit),
+    sendsApiKey(gateway, request),
+  ]);
   const headers = headersForGuest({
     rawHeaders: request.rawHeaders,
     token: visit.token,
@@ -26,6 +30,7 @@ export async function prepare(gateway: GatewayContext, request: VisitorRequest, 
     port: visit.target.port,
     forwardedFor: forwardingChainOf(gateway, request).toReversed().join(', '),
     foreignOrigin,
+    holdsApiKey: keyFound,
   });
   // Node sends the body of a GET or DELETE only with this header or a length.
   if (hasBody(request) && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
@@ -91,6 +96,16 @@ async function foreignOriginOf(
   if (token === undefined || token === visit.token) return undefined;
   const other = await gateway.core.store.previews.findByToken(token);
   return other?.sandboxId === visit.target.sandboxId ? `http://localhost:${other.port}` : 'null';
+}
+
+/** Whether a visitor sends an API key by mistake. Node keeps only the first of several headers, but all of them would be forwarded. */
+async function sendsApiKey({ core }: GatewayContext, { headers, rawHeaders }: VisitorRequest): Promise<boolean> {
+  if (headers.authorization === undefined) return false;
+  for (const [index, name] of rawHeaders.entries()) {
+    if (index % 2 === 1 || name.toLowerCase() !== 'authorization') continue;
+    if (await holdsApiKey(core, rawHeaders[index + 1] ?? '')) return true;
+  }
+  return false;
 }
 
 /** The addresses that a request came through, nearest first; the last one is the visitor's. What the visitor wrote about itself is dropped. */

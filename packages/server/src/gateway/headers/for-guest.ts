@@ -13,12 +13,13 @@ export interface InboundHeaders {
   readonly forwardedFor: string;
   /** Replaces the Origin if it is another preview; undefined leaves it as it is. */
   readonly foreignOrigin: string | undefined;
+  /** Whether Authorization holds an API key of this service, which no sandbox may see. */
+  readonly holdsApiKey: boolean;
 }
 
 /** Replaced by the gateway's own values: a visitor could forge them. */
 const replaced = ['host', 'forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port'];
 const dropped = ['x-forwarded-server', 'x-real-ip', 'via', 'expect', 'alt-used'];
-const apiKey = /^bearer\s+mf_/i;
 
 /** The headers for the server in the sandbox. To the server it appears to be visited at localhost; it never learns the token. */
 export function headersForGuest(inbound: InboundHeaders): Record<string, string | string[]> {
@@ -26,7 +27,7 @@ export function headersForGuest(inbound: InboundHeaders): Record<string, string 
   const headers = endToEnd(inbound.rawHeaders);
   for (const name of [...headers.keys()]) if (name.startsWith(':')) headers.delete(name);
   for (const name of [...replaced, ...dropped]) headers.delete(name);
-  if (apiKey.test(headers.get('authorization')?.[0] ?? '')) headers.delete('authorization');
+  if (inbound.holdsApiKey) headers.delete('authorization');
   const redact = redactor(token, domain, port);
   for (const [name, values] of headers) headers.set(name, values.map(redact));
   const cookies = headers.get('cookie');

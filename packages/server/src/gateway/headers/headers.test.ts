@@ -13,6 +13,7 @@ function inbound(rawHeaders: readonly string[], more: Partial<InboundHeaders> = 
     port: 3000,
     forwardedFor: '203.0.113.9',
     foreignOrigin: undefined,
+    holdsApiKey: false,
     ...more,
   });
 }
@@ -85,7 +86,7 @@ test('removes HTTP/2 pseudo-headers and joins split cookies', () => {
 });
 
 test('removes a Mayfly API key but keeps other credentials', () => {
-  expect(inbound(['Authorization', 'Bearer mf_live_key']).authorization).toBeUndefined();
+  expect(inbound(['Authorization', 'Bearer key'], { holdsApiKey: true }).authorization).toBeUndefined();
   expect(inbound(['Authorization', 'Bearer eyJhbGci']).authorization).toBe('Bearer eyJhbGci');
 });
 

@@ -48,6 +48,35 @@ describe('access to /metrics', () => {
     service = await stubService({}, { MAYFLY_METRICS_PUBLIC: 'true' });
     expect((await page('10.0.0.7', { host: 'metrics.example' })).statusCode).toBe(200);
   });
+
+  const restart = async (settings: NodeJS.ProcessEnv) => {
+    await service[Symbol.asyncDispose]();
+    service = await stubService({}, settings);
+  };
+  const token = 'a-token-of-the-operator-0123456789';
+  const statusWith = async (address: string, authorization: string) =>
+    (await page(address, { host: 'metrics.example', authorization })).statusCode;
+
+  test.each(['true', '127.0.0.1'])('behind the proxy %s nobody is taken for this host', async (proxy) => {
+    await restart({ MAYFLY_TRUST_PROXY: proxy });
+    expect((await page('127.0.0.1', { host: '127.0.0.1:8080' })).statusCode).toBe(404);
+    expect((await page('127.0.0.1', { authorization: 'Bearer undefined' })).statusCode).toBe(404);
+  });
+
+  test.each(['false', '127.0.0.1'])('the token opens the metrics from anywhere, with the proxy %s', async (proxy) => {
+    await restart({ MAYFLY_TRUST_PROXY: proxy, MAYFLY_METRICS_TOKEN: token });
+    for (const address of ['127.0.0.1', '10.0.0.7']) {
+      expect(await statusWith(address, `Bearer ${token}`)).toBe(200);
+      for (const wrong of [`Bearer ${token}x`, 'Bearer', `Basic ${token}`, token]) {
+        expect(await statusWith(address, wrong)).toBe(404);
+      }
+    }
+  });
+
+  test('a client on this host needs no token without a proxy', async () => {
+    await restart({ MAYFLY_METRICS_TOKEN: token });
+    expect((await page()).statusCode).toBe(200);
+  });
 });
 
 test('requests are counted by route pattern, and unknown paths as one', async () => {

@@ -1,3 +1,4 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors/api-error.ts';
@@ -24,16 +25,33 @@ function healthRoute(app: HttpApp, deps: HttpDeps): void {
   });
 }
 
-/** GET /metrics: 404 for clients on other hosts and for web pages in a browser on this host, unless the metrics are public. */
-function metricsRoute(app: HttpApp, { metricsPage, metricsPublic }: HttpDeps): void {
+/**
+ * GET /metrics: for everyone if the metrics are public, else for whoever sends the token and for clients on this host; 404 for all others. Behind a proxy,
+ * strangers' requests also come from this host, and not every proxy adds a header that tells, so only the token counts.
+ */
+function metricsRoute(app: HttpApp, { metricsPage, metricsPublic, metricsToken, trustProxy }: HttpDeps): void {
+  const hasToken = tokenCheck(metricsToken);
+  const mayRead = (request: FastifyRequest): boolean =>
+    metricsPublic || hasToken(request) || (trustProxy === false && isLocal(request));
   app.route({
     method: 'GET',
     url: '/metrics',
     handler: async (request, reply) => {
-      if (!metricsPublic && !isLocal(request)) throw pathNotFound();
+      if (!mayRead(request)) throw pathNotFound();
       return reply.type(metricsPage.contentType).send(await metricsPage.text());
     },
   });
+}
+
+/** Returns whether a request carries the token. Hashes have equal lengths, and comparing them takes as long whichever byte differs. */
+function tokenCheck(token: string | undefined): (request: FastifyRequest) => boolean {
+  if (token === undefined) return () => false;
+  const digest = (text: string) => hash('sha256', text, 'buffer');
+  const expected = digest(token);
+  return ({ headers }) => {
+    const [, sent] = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
+    return sent !== undefined && timingSafeEqual(digest(sent), expected);
+  };
 }
 
 /** GET /preview-root.crt: the root certificate that preview visitors must trust. */
