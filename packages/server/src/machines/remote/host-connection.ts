@@ -76,7 +76,7 @@ export interface CallOptions<T> {
 const handshakeMs = 10_000;
 
 /** The host sends something four times a second. One that is silent for this long hangs, however slow the machine is. */
-const defaultSilenceMs = 30_000;
+export const defaultSilenceMs = 30_000;
 
 /** Longer than the host's own deadlines, which give better errors. */
 const callMs = 150_000;
