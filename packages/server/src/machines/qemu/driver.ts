@@ -56,7 +56,7 @@ export interface QemuDriverOptions {
   readonly engine: QemuEngine;
   readonly templates: Readonly<Record<SizeName, Template>>;
   readonly tools: HostTools;
-  /** The data folder; it identifies this service among those of the host. */
+  /** The data folder; it identifies this host process among those of the host. */
   readonly dataDir: string;
   readonly log: Log;
   /** The group of the service, which may open the agent ports of machines; root's when absent. */
