@@ -79,7 +79,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const metrics = createPrometheusMetrics();
   const store = acquired.adopt(await openConfiguredStore(config, folder, log, metrics), (opened) => opened.close());
   const driver = acquired.use(await openDriver());
-  log.info({ driver: driver.capabilities() }, 'driver_opened');
+  log.info({ driver: driver.describe() }, 'driver_opened');
   const isAccepting = () => readiness === 'ready';
   const ballast = openBallast(config.dataDir, config.headroom.diskReserveBytes);
   const adapters = { store, driver, connector, log, metrics, clock, ballast };
