@@ -1,6 +1,6 @@
-// mayfly-net answers the name lookups of machines. It consists of two processes: the broker, which the service starts and which is root,
+// mayfly-net answers the name lookups of machines. It consists of two processes: the broker, which the host process starts and which is root,
 // opens sockets in the machines' network namespaces and the addresses of the names that an allow-list contains; the resolver, which has
-// no privileges, reads the packets of guests and name servers. Both exit when the service closes the broker's standard input.
+// no privileges, reads the packets of guests and name servers. Both exit when the host process closes the broker's standard input.
 package main
 
 import (

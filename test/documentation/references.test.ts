@@ -21,18 +21,26 @@ const settings = knownSettings();
 const bootstrapCommands = listBootstrapCommands();
 const serverSource = join(repositoryRoot, 'packages/server/src');
 
-/** A page may name a path of the repository in full, or one of the server's sources without their common beginning. */
+/**
+ * A page may name a path of the repository in full, or one of the server's sources without their common beginning. ARCHITECTURE.md names all of them
+ * in full: `guest/attach` alone could be the agent's or the service's.
+ */
 const startsLikePath =
   /^(\.ci|admin|app|bench|core|docs|gateway|guest|host|http|machines|metrics|packages|scripts|store|test)\//;
+
+const namesFile = /\.(?:cjs|go|mjs|ts)$/;
+const hasFullPaths = ({ path }: Page): boolean => path === 'ARCHITECTURE.md';
 
 function pathsIn(page: Page): string[] {
   return inlineCode(page)
     .flatMap((code) => code.split(/[\s,;:]+/))
-    .filter((word) => startsLikePath.test(word) && !/[<>…$%]/.test(word));
+    .filter((word) => startsLikePath.test(word) || (hasFullPaths(page) && namesFile.test(word)))
+    .filter((word) => !/[<>…$%]/.test(word));
 }
 
 function exists(path: string, page: Page): boolean {
-  return [repositoryRoot, serverSource, join(repositoryRoot, dirname(page.path))].some((base) => {
+  const short = hasFullPaths(page) ? [] : [serverSource, join(repositoryRoot, dirname(page.path))];
+  return [repositoryRoot, ...short].some((base) => {
     const full = join(base, path);
     return existsSync(full) || (/[*{]/.test(path) && globSync(full).length > 0);
   });

@@ -78,10 +78,7 @@ describeMachineDriver<RemoteMachine>(
   'remote',
   async () => {
     const { driver } = await shared();
-    return {
-      capabilities: () => driver.capabilities(),
-      launch: (request) => driver.launch(request) as Promise<RemoteMachine>,
-    };
+    return { launch: (request) => driver.launch(request) as Promise<RemoteMachine> };
   },
   () => createGuestConnector(),
   {

@@ -40,8 +40,8 @@ type Settings struct {
 const (
 	// orderTimeout is how long the resolver may take for an order. It is longer than an nft transaction that the order may have to wait for.
 	orderTimeout = 7 * time.Second
-	// policyTimeout is how long after its request a policy may still be applied. With the nft transaction it is shorter than the service
-	// waits: a policy that the service reported as failed takes no effect later.
+	// policyTimeout is how long after its request a policy may still be applied. With the nft transaction it is shorter than the host process
+	// waits: a policy that the host process reported as failed takes no effect later.
 	policyTimeout = 9 * time.Second
 	// burstSeconds is how many seconds' worth of requests may come at once: answers of slow name servers can arrive together.
 	burstSeconds = 10

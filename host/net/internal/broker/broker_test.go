@@ -283,7 +283,7 @@ func TestAPolicyThatIsAnsweredTooLateIsNotApplied(t *testing.T) {
 	}
 }
 
-// What the service reports as failed must not take effect later.
+// What the host process reports as failed must not take effect later.
 func TestAPolicyIsDecidedBeforeTheServiceGivesUp(t *testing.T) {
 	const path = "../../../../packages/server/src/machines/qemu/network/resolver/resolver-process.ts"
 	source, err := os.ReadFile(path)
@@ -300,10 +300,10 @@ func TestAPolicyIsDecidedBeforeTheServiceGivesUp(t *testing.T) {
 	}
 	deadline := time.Duration(milliseconds) * time.Millisecond
 	if slowest := policyTimeout + firewall.Timeout; slowest >= deadline {
-		t.Errorf("a policy may be applied %s after the request, the service waits %s", slowest, deadline)
+		t.Errorf("a policy may be applied %s after the request, the host process waits %s", slowest, deadline)
 	}
 	if slowest := firewall.Timeout + orderTimeout; slowest >= deadline {
-		t.Errorf("a removal takes up to %s, the service waits %s", slowest, deadline)
+		t.Errorf("a removal takes up to %s, the host process waits %s", slowest, deadline)
 	}
 	if orderTimeout <= firewall.Timeout {
 		t.Error("an order may have to wait for a transaction that takes longer than the order may")

@@ -1,4 +1,4 @@
-// Package control handles the service's requests: one JSON object per line in, one response per line out.
+// Package control handles the requests of the host process: one JSON object per line in, one response per line out.
 package control
 
 import (
@@ -10,7 +10,7 @@ import (
 	"mayfly/net/internal/names"
 )
 
-// Request is one request of the service.
+// Request is one request of the host process.
 type Request struct {
 	ID int64 `json:"id"`
 	// Op is "add", "policy" or "remove".
@@ -42,7 +42,7 @@ type Machines interface {
 // maxSlot is the highest slot that fits into a message to the resolver.
 const maxSlot = 1<<16 - 1
 
-// Serve handles requests until the input ends. Requests run concurrently; the service sends one at a time per slot.
+// Serve handles requests until the input ends. Requests run concurrently; the host process sends one at a time per slot.
 func Serve(machines Machines, input io.Reader, output io.Writer) error {
 	decoder := json.NewDecoder(input)
 	encoder := json.NewEncoder(output)

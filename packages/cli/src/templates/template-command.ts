@@ -46,7 +46,7 @@ export function addTemplates(program: Command, io: CliIo): void {
   const template = program
     .command('template')
     .summary('build templates from recipes')
-    .description('Build templates: prepared sandboxes that others are created from in a fraction of a second.')
+    .description('Build templates: prepared sandboxes that others are created from in about a second.')
     .helpCommand(false);
   template
     .command('build')

@@ -193,6 +193,7 @@ describe('exec', () => {
   });
 
   test('NUL is rejected everywhere', () => {
+    expect(rulesOf(createSandboxBody, { name: 'a\0b' })).toBe('name must not contain NUL characters');
     expect(rulesOf(runCommandBody, { command: 'a\0b', cwd: '/\0', env: { A: '\0' } })).toBe(
       'command must not contain NUL characters; cwd must not contain NUL characters; env value of "A" must not contain NUL characters',
     );

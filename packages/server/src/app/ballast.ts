@@ -7,7 +7,7 @@ import type { DiskBallast } from '../core/ports/runtime.ts';
 /** Its file in the data folder. */
 export const ballastName = 'ballast';
 
-const largestBytes = 64 * 1024 ** 2;
+export const largestBytes = 64 * 1024 ** 2;
 
 /** The share of the disk reserve that the ballast takes. */
 const reserveShare = 1 / 8;

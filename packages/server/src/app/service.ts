@@ -29,12 +29,12 @@ import { listen } from './listen.ts';
 import { openConfiguredStore } from './open-store.ts';
 import { type Previews, startPreviews } from './previews.ts';
 
-const expiryPeriodMs = 60_000;
-const reconcilePeriodMs = 15_000;
-const snapshotPeriodMs = 30_000;
-const retentionPeriodMs = 3_600_000;
+export const expiryPeriodMs = 60_000;
+export const reconcilePeriodMs = 15_000;
+export const snapshotPeriodMs = 30_000;
+export const retentionPeriodMs = 3_600_000;
 /** A measurement takes microseconds, and a guest can fill a gigabyte in a second. */
-const evictionPeriodMs = 250;
+export const evictionPeriodMs = 250;
 /** How soon the pool follows an alias that moved, or a template that was deleted. */
 const poolTemplatesPeriodMs = 5_000;
 const drainMs = 10_000;
@@ -79,7 +79,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const metrics = createPrometheusMetrics();
   const store = acquired.adopt(await openConfiguredStore(config, folder, log, metrics), (opened) => opened.close());
   const driver = acquired.use(await openDriver());
-  log.info({ driver: driver.capabilities() }, 'driver_opened');
+  log.info({ driver: driver.describe() }, 'driver_opened');
   const isAccepting = () => readiness === 'ready';
   const ballast = openBallast(config.dataDir, config.headroom.diskReserveBytes);
   const adapters = { store, driver, connector, log, metrics, clock, ballast };

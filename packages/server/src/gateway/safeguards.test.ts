@@ -8,6 +8,7 @@ import { pageOf, untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 import { setSuspended } from '../core/accounts/manage-accounts.ts';
 import { suspendAccount } from '../core/operators/operator-sandboxes.ts';
 import { maxOpenPerSandbox } from '../core/previews/visits.ts';
+import { expireSandboxes } from '../core/sandboxes/end.ts';
 
 let service: PreviewService;
 let visitor: Visitor;
@@ -78,6 +79,10 @@ describe('a preview that cannot be served', () => {
 });
 
 describe('the end of a preview', () => {
+  /** Runs the expiry sweep as it would run a day later. */
+  const expireAll = () =>
+    expireSandboxes({ ...service.core, clock: { nowMs: () => service.core.clock.nowMs() + 86_400_000 } });
+
   /** Opens one of each: a download, a WebSocket and an HTTP/2 session. */
   async function openEverything() {
     const { url, sandboxId, port, server } = await service.serve((_request, response) => void response.write('…'));
@@ -99,6 +104,7 @@ describe('the end of a preview', () => {
       (sandboxId: string, port: number) => service.call('DELETE', `/sandboxes/${sandboxId}/ports/${port}`),
     ],
     ['deleting the sandbox', (sandboxId: string) => service.call('DELETE', `/sandboxes/${sandboxId}`)],
+    ['the expiry of the sandbox', expireAll],
     ['suspending the account', () => suspendAccount(service.core, 'admin@localhost')],
   ])('%s disconnects everything at once', async (_how, end) => {
     const { url, sandboxId, port, open } = await openEverything();

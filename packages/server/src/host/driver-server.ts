@@ -149,7 +149,7 @@ export class DriverServer implements AsyncDisposable {
     const isSame = version === protocolVersion;
     const refused = `The service speaks version ${version} of the host protocol, this host process version ${protocolVersion}. Restart both from the same Mayfly.`;
     const greeting: HostGreeting = isSame
-      ? { ...ownHello, capabilities: this.#driver.capabilities(), memory_left_bytes: this.#memoryLeft() }
+      ? { ...ownHello, driver: this.#driver.describe(), memory_left_bytes: this.#memoryLeft() }
       : { ...ownHello, refused };
     sendMessage(socket, greeting);
     if (isSame) return true;

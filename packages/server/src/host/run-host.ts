@@ -30,7 +30,7 @@ async function startHost(options: HostOptions): Promise<AsyncDisposable> {
   }
   acquired.use(lock);
   const driver = acquired.use(await openDriver());
-  log.info({ driver: driver.capabilities() }, 'driver_opened');
+  log.info({ driver: driver.describe() }, 'driver_opened');
   acquired.use(
     await DriverServer.listen({
       driver,

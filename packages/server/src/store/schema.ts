@@ -106,6 +106,8 @@ export interface LedgerEntriesTable {
   amount_micro_usd: number;
   /** Of usage: the sandbox that was charged. Unique, so each sandbox is charged at most once. */
   sandbox_id: string | null;
+  /** Of usage: when that sandbox was created. Its own record is removed by retention. */
+  sandbox_created_at_ms: number | null;
   /** Of storage: the snapshot that was charged. It is charged for one period after the other. */
   snapshot_id: string | null;
   /** Of usage. */

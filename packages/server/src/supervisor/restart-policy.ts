@@ -20,7 +20,7 @@ export type AfterEnd =
 /** A process that ran this long is no longer starting, so its next restart is a first one again. */
 const stableMs = 60_000;
 
-const pauses = { firstMs: 200, longestMs: 30_000 };
+export const pauses = { firstMs: 200, longestMs: 30_000 };
 
 /**
  * Decides about each end of one process: it is restarted with growing pauses, unless it never ran and either explained why it cannot start, or

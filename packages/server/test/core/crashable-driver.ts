@@ -1,5 +1,5 @@
 import type {
-  DriverCapabilities,
+  DriverDescription,
   LaunchRequest,
   Machine,
   MachineDriver,
@@ -29,8 +29,8 @@ export class CrashableDriver implements MachineDriver {
     return (await this.#host.adopt()).map((machine) => this.#wrap(machine));
   }
 
-  capabilities(): DriverCapabilities {
-    return this.#host.capabilities();
+  describe(): DriverDescription {
+    return this.#host.describe();
   }
 
   snapshots(): Promise<readonly StoredSnapshot[]> {

@@ -1,6 +1,6 @@
 import {
   type AgentChannel,
-  type DriverCapabilities,
+  type DriverDescription,
   type EgressPolicy,
   type LaunchRequest,
   type Machine,
@@ -145,7 +145,7 @@ export class StubDriver implements MachineDriver {
     return machine;
   }
 
-  capabilities(): DriverCapabilities {
-    return { engine: 'stub', acceleration: 'none', pause: false, snapshot: true, adopt: false, network: false };
+  describe(): DriverDescription {
+    return { engine: 'stub', acceleration: 'none' };
   }
 }

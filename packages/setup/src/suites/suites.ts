@@ -141,6 +141,21 @@ const rows: readonly Row[] = [
     ['guest/image/skeleton'],
   ),
   {
+    name: 'documentation/numbers',
+    shows: 'times, limits and prices in the documentation are those of the code',
+    sources: [
+      'ARCHITECTURE.md',
+      'README.md',
+      'docs',
+      'packages/contract/src/limits.ts',
+      ...server('app/ballast.ts', 'app/config.ts', 'app/service.ts', 'core/admission', 'core/audit', 'core/budgets'),
+      ...server('core/context.ts', 'core/eviction', 'core/executions/run.ts', 'core/machines/teardowns.ts'),
+      ...server('core/previews/visits.ts', 'gateway/gateway-context.ts', 'host/host-limits.ts'),
+      ...server('http/bodies/slow-body.ts', 'http/slow-readers.ts', 'machines/remote/host-connection.ts'),
+      ...server('store/postgres/open.ts', 'supervisor/restart-policy.ts'),
+    ],
+  },
+  {
     name: 'documentation/readme',
     shows: 'the commands of the README do what it says',
     sources: ['README.md', ...packageFiles, ...setup('main.ts', 'announce.ts', 'prepare.ts'), ...server('app')],
@@ -232,6 +247,7 @@ const rows: readonly Row[] = [
       ...server('core/lifecycle', 'core/machines', 'core/money', 'machines/qemu/machine-process.ts'),
       ...betweenProcesses,
     ],
+    timed: true,
   },
   {
     name: 'lifecycle/pool',

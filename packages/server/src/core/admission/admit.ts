@@ -3,7 +3,7 @@ import { costMicroUsd, liveBalanceMicroUsd } from '../money/balance.ts';
 import type { AdmissionFacts } from '../ports/store/sandbox-store.ts';
 
 /** To start any sandbox, an account must be able to pay for this runtime of a small one. */
-const minimumRuntimeMs = 300_000;
+export const minimumRuntimeMs = 300_000;
 
 export interface AdmissionRules {
   readonly concurrentSandboxes: number;

@@ -24,7 +24,7 @@ export const defaultHeadroom: HeadroomRules = {
 };
 
 /** Creates are refused below this multiple of the disk reserve, whatever their size. Eviction starts at a lower one. */
-const refuseDiskFactor = 1.5;
+export const refuseDiskFactor = 1.5;
 
 export interface CapacityOptions {
   /** How many machines may exist at the same time. */

@@ -2,7 +2,7 @@ import type { Clock, Ids, Log } from '../ports/runtime.ts';
 import type { AuditEvent, AuditResult, AuditStore } from '../ports/store/audit-store.ts';
 
 /** How long an event of an API call may wait to be written, and so the most that a crash can lose. */
-const maxDelayMs = 250;
+export const maxDelayMs = 250;
 /** Rows of one statement. */
 const batchEvents = 500;
 /** Events that wait while the database is unavailable; later ones are dropped and counted in the log. */

@@ -14,7 +14,7 @@ export interface BudgetSettings {
   readonly uploads: BudgetLimits;
 }
 
-const defaultBudgets: BudgetSettings = {
+export const defaultBudgets: BudgetSettings = {
   commands: { perAccount: 200, total: 4_000, waitingPerAccount: 1_000 },
   resultBytes: { perAccount: 128 * mebibyte, total: 512 * mebibyte, waitingPerAccount: 1_000 },
   bodyBytes: { perAccount: 64 * mebibyte, total: 256 * mebibyte, waitingPerAccount: 64 },

@@ -4,7 +4,7 @@ import { uncountedBytes } from './held-result.ts';
 import { BudgetExceeded } from './shared-budget.ts';
 
 /** How long an upload waits for room. */
-const roomWaitMs = 120_000;
+export const roomWaitMs = 120_000;
 
 /** What one request holds of the memory for bodies: from before its body is read until its response is sent. */
 export class HeldBody implements Disposable {

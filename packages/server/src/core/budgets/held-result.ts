@@ -3,7 +3,7 @@ import { NoRoom } from '../ports/guest-agent.ts';
 import { BudgetExceeded, type SharedBudget } from './shared-budget.ts';
 
 /** How long a read waits for room. Slow readers are cut well before that. */
-const roomWaitMs = 120_000;
+export const roomWaitMs = 120_000;
 
 /** Results up to this size are not counted. They are bounded by the rate limits alone. */
 export const uncountedBytes = 32_768;

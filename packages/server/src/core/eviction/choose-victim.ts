@@ -8,13 +8,13 @@ export type Shortage = 'memory' | 'disk';
 const mebibyte = 1024 ** 2;
 
 /** Sandboxes are evicted below this multiple of the disk reserve, so before the reserve is touched. Creates are refused earlier. */
-const evictDiskFactor = 1.25;
+export const evictDiskFactor = 1.25;
 
 /** Sandboxes are evicted when all machines together have less than this left of their memory limit: the kernel would kill any of them. */
-const machinesMemoryMarginBytes = 192 * mebibyte;
+export const machinesMemoryMarginBytes = 192 * mebibyte;
 
 /** The end of a sandbox that holds less than this would not help. */
-const leastBytes: Readonly<Record<Shortage, number>> = { memory: 32 * mebibyte, disk: 32 * mebibyte };
+export const leastBytes: Readonly<Record<Shortage, number>> = { memory: 32 * mebibyte, disk: 32 * mebibyte };
 
 /** What the service needs when it holds nothing of callers, with a margin. */
 const ordinaryServiceBytes = 256 * mebibyte;

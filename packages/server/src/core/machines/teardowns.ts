@@ -4,7 +4,7 @@ import type { Log } from '../ports/runtime.ts';
 import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
 import { Backoff } from '../scheduling/backoff.ts';
 
-const retryPauses = { firstMs: 1_000, longestMs: 60_000 };
+export const retryPauses = { firstMs: 1_000, longestMs: 60_000 };
 
 export interface TeardownsOptions {
   readonly background: BackgroundTasks;

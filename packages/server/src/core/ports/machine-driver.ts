@@ -110,20 +110,16 @@ export class SnapshotUnusable extends Error {
   override readonly name = 'SnapshotUnusable';
 }
 
-/** What an engine supports; check before using a feature. */
-export interface DriverCapabilities {
+/** What runs the machines, for the log. */
+export interface DriverDescription {
   readonly engine: string;
   /** "kvm", "tcg" or "none" (the fake). */
   readonly acceleration: string;
-  readonly pause: boolean;
-  readonly snapshot: boolean;
-  readonly adopt: boolean;
-  readonly network: boolean;
 }
 
 /** An engine that starts machines from prepared templates. Disposing releases what it holds besides its machines, which keep running for the next start to adopt. */
 export interface MachineDriver extends AsyncDisposable {
-  capabilities(): DriverCapabilities;
+  describe(): DriverDescription;
   /** Whether machines can be launched and changed now. While it is false, those calls fail with HostUnavailable. */
   isAvailable(): boolean;
   /** How much more memory all machines together may take, in bytes; infinite without a limit. Includes every change that was answered and every exit that was reported. */

@@ -78,7 +78,7 @@ function notOpen(known: KnownPreview | undefined): PreviewError {
 }
 
 /** How long to wait for a server that is still starting. */
-const serverStartMs = 3_000;
+export const serverStartMs = 3_000;
 const retryMs = 100;
 
 /** Connects to the server behind a preview, waiting a little for one that is still starting. Throws a PreviewError. */

@@ -138,4 +138,15 @@ describe('insufficient credits', () => {
     expect((await service.call('POST', '/v1/sandboxes', { size: 'tiny' })).status).toBe(400);
     expect((await service.call('POST', '/v1/sandboxes/sbx_none/exec', { command: 'ls' })).status).toBe(404);
   });
+  test('a sandbox that is not running is reported before an empty balance', async () => {
+    const [failed, deleted] = [await create(), await create()];
+    await service.call('DELETE', `/v1/sandboxes/${deleted}`);
+    service.driver.machines[0]?.die('killed by SIGKILL');
+    await service.core.background.idle();
+    await setBalance(0);
+    const exec = (id: string) => service.call('POST', `/v1/sandboxes/${id}/exec`, { command: 'ls' });
+    const refused = await exec(failed);
+    expect([refused.status, refused.body.error.type]).toEqual([409, 'sandbox_not_running']);
+    expect((await exec(deleted)).status).toBe(404);
+  });
 });

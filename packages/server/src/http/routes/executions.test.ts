@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import { resultOf } from '../../../test/core/stub-guest.ts';
 import { type ExecuteRequest, GuestRefusal, GuestUnreachable } from '../../core/ports/guest-agent.ts';
+import { expireSandboxes } from '../../core/sandboxes/end.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;
 let sandboxId: string;
@@ -12,6 +13,11 @@ beforeEach(async () => {
 });
 afterEach(() => service[Symbol.asyncDispose]());
 
+/** Runs the expiry sweep after that time. */
+const expireSandboxesIn = async (ms: number) => {
+  service.clock.advanceMs(ms);
+  await expireSandboxes(service.core);
+};
 const exec = (body: unknown) => service.call('POST', `/v1/sandboxes/${sandboxId}/exec`, body);
 
 test('a command runs in /workspace with a timeout of one minute, and its result is stored', async () => {
@@ -118,17 +124,21 @@ describe('a command that failed', () => {
   test.each([
     ['dies', () => service.driver.newest.die('killed by SIGKILL')],
     ['is deleted', () => service.call('DELETE', `/v1/sandboxes/${sandboxId}`)],
-  ])('because its sandbox %s: immediate 502', async (_, interrupt) => {
-    const { promise: started, resolve: start } = Promise.withResolvers<void>();
-    service.connector.command = () => {
-      start();
+    ['expires', () => expireSandboxesIn(15 * 60_000)],
+  ])('because its sandbox %s: immediate 502 and a failed record', async (_, interrupt) => {
+    const { promise: started, resolve: start } = Promise.withResolvers<string>();
+    service.connector.command = ({ id }) => {
+      start(id);
       return new Promise(() => {});
     };
     const answer = exec({ command: 'sleep 600' });
-    await started;
-    interrupt();
+    const id = await started;
+    await interrupt();
     const { status, body } = await answer;
     expect([status, body.error.type]).toEqual([502, 'execution_failed']);
+    const record = (await service.call('GET', `/v1/executions/${id}`)).body;
+    const finishedAt = new Date(service.clock.nowMs()).toISOString();
+    expect(record).toMatchObject({ status: 'failed', exit_code: null, duration_ms: null, finished_at: finishedAt });
   });
 });
 

@@ -74,3 +74,32 @@ test('a sandbox that is not running has no ports, and a deleted one has no list 
   expect((await service.call('DELETE', `/v1/sandboxes/${id}/ports/80`)).status).toBe(404);
   expect((await service.call('GET', '/v1/sandboxes/sbx_none/ports')).status).toBe(404);
 });
+
+test.each(['provisioning', 'failed', 'deleting'])(
+  'a sandbox that is %s has no ports, and none can be exposed or closed',
+  async (status) => {
+    await using stuck = await stubService({ teardownMs: 50 });
+    const released = Promise.withResolvers<void>();
+    if (status === 'provisioning') stuck.driver.beforeLaunched = () => released.promise;
+    const created = stuck.call('POST', '/v1/sandboxes');
+    const listed = () => stuck.call('GET', '/v1/sandboxes');
+    await expect.poll(async () => (await listed()).body.data).toHaveLength(1);
+    if (status !== 'provisioning') {
+      const { id } = (await created).body;
+      await stuck.call('POST', `/v1/sandboxes/${id}/ports`, { port: 80 });
+      stuck.driver.newest.beforeDestroyed = () => released.promise;
+      if (status === 'failed') stuck.driver.newest.die('killed by SIGKILL');
+      else expect((await stuck.call('DELETE', `/v1/sandboxes/${id}`)).status).toBe(202);
+    }
+    await expect.poll(async () => (await listed()).body.data[0]?.status).toBe(status);
+    const path = `/v1/sandboxes/${(await listed()).body.data[0]?.id}/ports`;
+    const seen = await stuck.call('GET', path);
+    expect([seen.status, portListSchema.parse(seen.body).data]).toEqual([200, []]);
+    for (const refused of [await stuck.call('POST', path, { port: 80 }), await stuck.call('DELETE', `${path}/80`)]) {
+      expect([refused.status, refused.body.error.type]).toEqual([404, 'not_found']);
+      expect(refused.body.error.message).toContain(status);
+    }
+    released.resolve();
+    await created;
+  },
+);

@@ -45,6 +45,13 @@ test('a service at machine capacity answers 503 until a machine is destroyed', a
   expect((await small.call('POST', '/v1/sandboxes')).status).toBe(201);
 });
 
+test('an account at its quota is told so, also when the service is at machine capacity', async () => {
+  await using full = await stubService({}, { MAYFLY_MAX_MACHINES: '1', MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '1' });
+  expect((await full.call('POST', '/v1/sandboxes')).status).toBe(201);
+  const refused = await full.call('POST', '/v1/sandboxes');
+  expect([refused.status, refused.body.error.type]).toEqual([429, 'quota_exceeded']);
+});
+
 test('quota and maximum lifetime can be set for one account', async () => {
   await service.core.store.accounts.setLimits('acct_test', { concurrentSandboxes: 1, maxTimeoutMinutes: 30 });
   const { body } = await service.call('GET', '/v1/account');

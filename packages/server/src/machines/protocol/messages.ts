@@ -8,7 +8,7 @@ import { machineIdPattern } from '../../core/ports/machine-driver.ts';
  */
 
 /** Increase it with every change that the other side would misunderstand. Both sides name theirs first, and different ones do not talk. */
-export const protocolVersion = 2;
+export const protocolVersion = 3;
 
 /** Names the protocol in the first line of both sides. */
 const protocolName = 'mayfly-host';
@@ -145,14 +145,7 @@ const memoryLeft = z.number().nullable();
 const hostHello = z.object({
   hello: z.literal(protocolName),
   version: z.int(),
-  capabilities: z.object({
-    engine: z.string().max(32),
-    acceleration: z.string().max(32),
-    pause: z.boolean(),
-    snapshot: z.boolean(),
-    adopt: z.boolean(),
-    network: z.boolean(),
-  }),
+  driver: z.object({ engine: z.string().max(32), acceleration: z.string().max(32) }),
   memory_left_bytes: memoryLeft,
 });
 

@@ -37,7 +37,7 @@ type RunningRecord = MachineRecord & { readonly process: ProcessIdentity };
 const cleanupConcurrency = 8;
 
 /**
- * Adopts every machine that an earlier service of the same data folder left running, and meanwhile removes what the others left: folders,
+ * Adopts every machine that an earlier host process of the same data folder left running, and meanwhile removes what the others left: folders,
  * cgroups with the processes in them, networks and uid leases. Never touches resources of another data folder, and touches nothing at all
  * when a newer Mayfly left a machine whose record this one cannot read.
  */

@@ -39,7 +39,7 @@ async function checkHierarchy(root: string): Promise<HostProblem[]> {
     await rmdir(group);
     return [];
   } catch (error) {
-    const remedy = `run the service as root of the host itself; if ${root} is mounted read-only: mount -o remount,rw ${root}`;
+    const remedy = `run Mayfly as root of the host itself; if ${root} is mounted read-only: mount -o remount,rw ${root}`;
     return [{ what: `no cgroup can be created under ${root} (${errorCode(error) ?? 'unknown error'})`, remedy }];
   }
 }

@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
 import {
-  type DriverCapabilities,
+  type DriverDescription,
   type LaunchRequest,
   type MachineDriver,
   machineIdPattern,
@@ -35,7 +35,7 @@ import { type ReclaimParts, reclaimVanishedOwners } from './owners/vanished-owne
 import { CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import { restoreMachine } from './restore.ts';
 import { Bases } from './snapshots/bases.ts';
-import { engineFor, explainFailedLoad, requirementsOf, whyNotSavable } from './snapshots/compatibility.ts';
+import { engineFor, explainFailedLoad, requirementsOf } from './snapshots/compatibility.ts';
 import { linkRestoreFiles } from './snapshots/restore-files.ts';
 import { MachineSaver } from './snapshots/save.ts';
 import { type MachineRequirements, type OpenedSnapshot, SnapshotFolders } from './snapshots/snapshot-folder.ts';
@@ -56,7 +56,7 @@ export interface QemuDriverOptions {
   readonly engine: QemuEngine;
   readonly templates: Readonly<Record<SizeName, Template>>;
   readonly tools: HostTools;
-  /** The data folder; it identifies this service among those of the host. */
+  /** The data folder; it identifies this host process among those of the host. */
   readonly dataDir: string;
   readonly log: Log;
   /** The group of the service, which may open the agent ports of machines; root's when absent. */
@@ -197,10 +197,8 @@ export class QemuDriver implements MachineDriver {
     return new QemuDriver(options, { ...parts, acquired: acquired.move() });
   }
 
-  capabilities(): DriverCapabilities {
-    const { engine } = this.#options;
-    const snapshot = whyNotSavable(engine) === undefined;
-    return { engine: 'qemu', acceleration: engine.acceleration, pause: true, snapshot, adopt: true, network: true };
+  describe(): DriverDescription {
+    return { engine: 'qemu', acceleration: this.#options.engine.acceleration };
   }
 
   async adopt(): Promise<QemuMachine[]> {

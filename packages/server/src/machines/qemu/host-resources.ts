@@ -96,7 +96,7 @@ export class HostResources {
     return { id, size, layout, lease, network, cgroupProcs, files, base, requirements };
   }
 
-  /** Takes over the resources of a machine that an earlier service left running. They are on the stack, also when this fails. */
+  /** Takes over the resources of a machine that an earlier host process left running. They are on the stack, also when this fails. */
   async adopt(
     { id, size, lease }: MachineRecord,
     releases: ReleaseStack,

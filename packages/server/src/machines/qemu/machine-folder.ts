@@ -79,7 +79,7 @@ const machineRecord = z.object({
 /** The first records had no version. */
 const versioned = z.object({ version: z.number().int().default(1) });
 
-/** The file by which the next service adopts a machine or removes what it left. */
+/** The file by which the next host process adopts a machine or removes what it left. */
 export type MachineRecord = z.infer<typeof machineRecord>;
 
 /** A record that only a newer Mayfly can read. Its machine must not be touched. */

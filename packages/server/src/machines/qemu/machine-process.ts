@@ -4,7 +4,7 @@ import { withDeadline } from '../../core/scheduling/deadline.ts';
 import { isSameProcess, type ProcessIdentity } from './jail/proc.ts';
 import type { ProcessKiller } from './jail/process-killer.ts';
 
-/** How a process ended. Both are null for a process that another service started. */
+/** How a process ended. Both are null for a process that another host process started. */
 export interface ProcessEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -31,7 +31,7 @@ export interface ProcessStart {
 
 const killDeadlineMs = 10_000;
 
-/** A process that this service started. It has a session of its own, so that it outlives the service. */
+/** A process that this host process started. It has a session of its own, so that it outlives the host process. */
 export class StartedProcess implements MachineProcess {
   readonly pid: number;
   readonly ended: Promise<ProcessEnd>;
@@ -87,7 +87,7 @@ const pollMs = 500;
 /** How often a process that is being killed is polled. */
 const killPollMs = 5;
 
-/** A process that an earlier service started. */
+/** A process that an earlier host process started. */
 export class AdoptedProcess implements MachineProcess {
   readonly pid: number;
   readonly ended: Promise<ProcessEnd>;

@@ -73,7 +73,7 @@ export class CleanupRetrier implements AsyncDisposable {
     return this.#lastRetry;
   }
 
-  /** Retries one last time. The next service cleans up what fails even then. */
+  /** Retries one last time. The next host process cleans up what fails even then. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await this.retry();

@@ -76,7 +76,7 @@ export interface CallOptions<T> {
 const handshakeMs = 10_000;
 
 /** The host sends something four times a second. One that is silent for this long hangs, however slow the machine is. */
-const defaultSilenceMs = 30_000;
+export const defaultSilenceMs = 30_000;
 
 /** Longer than the host's own deadlines, which give better errors. */
 const callMs = 150_000;
@@ -84,7 +84,7 @@ const saveMs = 16 * 60_000;
 
 /** One connection to the host process. All calls fail with HostUnavailable once it is closed. */
 export class HostConnection {
-  readonly capabilities: Extract<HostGreeting, { capabilities: unknown }>['capabilities'];
+  readonly driver: Extract<HostGreeting, { driver: unknown }>['driver'];
   /** Resolves with the reason when the connection is gone; never rejects. */
   readonly closed: Promise<Error>;
   readonly #socket: Socket;
@@ -103,10 +103,10 @@ export class HostConnection {
     greeting: HostGreeting,
     { events, silenceMs = defaultSilenceMs }: HostConnectionOptions,
   ) {
-    if (!('capabilities' in greeting)) throw new HostVersionMismatch(greeting.version);
+    if (!('driver' in greeting)) throw new HostVersionMismatch(greeting.version);
     this.#socket = socket;
     this.#events = events;
-    this.capabilities = greeting.capabilities;
+    this.driver = greeting.driver;
     events.memory(greeting.memory_left_bytes ?? Number.POSITIVE_INFINITY);
     // Not the timeout of the socket, which starts again whenever this side sends something.
     this.#silence = setTimeout(

@@ -30,7 +30,7 @@ test('launches, pauses, resumes, measures and destroys machines of the host', as
   await using lab = await HostLab.open();
   lab.driver.memoryLeft = 1_234;
   const driver = await lab.connect();
-  expect([driver.capabilities().engine, driver.isAvailable(), driver.memoryLeftBytes()]).toEqual(['stub', true, 1_234]);
+  expect([driver.describe().engine, driver.isAvailable(), driver.memoryLeftBytes()]).toEqual(['stub', true, 1_234]);
   expect(await driver.adopt()).toEqual([]);
   const machine = await driver.launch({ id: 'm1', size: 'medium' });
   expect([machine.id, machine.size, lab.driver.newest.size]).toEqual(['m1', 'medium', 'medium']);
@@ -234,10 +234,10 @@ const otherVersion = (socket: Socket): void => {
   socket.end('{"hello":"mayfly-host","version":99,"refused":"too old"}\n');
 };
 
-const capabilities = { engine: 'x', acceleration: 'none', pause: true, snapshot: false, adopt: true, network: true };
+const description = { engine: 'x', acceleration: 'none' };
 const greet = (socket: Socket): void => {
   socket.write(
-    `${JSON.stringify({ hello: 'mayfly-host', version: protocolVersion, capabilities, memory_left_bytes: 5 })}\n`,
+    `${JSON.stringify({ hello: 'mayfly-host', version: protocolVersion, driver: description, memory_left_bytes: 5 })}\n`,
   );
 };
 

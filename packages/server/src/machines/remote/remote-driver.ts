@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  type DriverCapabilities,
+  type DriverDescription,
   HostFull,
   HostUnavailable,
   type LaunchRequest,
@@ -54,8 +54,8 @@ export class RemoteDriver implements MachineDriver {
   readonly #machines = new Map<string, RemoteMachine>();
   readonly #connecting: Promise<void>;
   /** The first connection, or why there will be none. */
-  readonly #first = Promise.withResolvers<DriverCapabilities>();
-  #capabilities: DriverCapabilities | undefined;
+  readonly #first = Promise.withResolvers<DriverDescription>();
+  #description: DriverDescription | undefined;
   #connection: HostConnection | undefined;
   #memoryLeftBytes = Number.POSITIVE_INFINITY;
   #hasAdopted = false;
@@ -71,7 +71,7 @@ export class RemoteDriver implements MachineDriver {
     const { openMs = defaultOpenMs } = options;
     const driver = new RemoteDriver(options);
     try {
-      driver.#capabilities = await withDeadline('connecting to the host process', openMs, driver.#first.promise);
+      driver.#description = await withDeadline('connecting to the host process', openMs, driver.#first.promise);
       return driver;
     } catch (error) {
       await driver[Symbol.asyncDispose]();
@@ -79,9 +79,9 @@ export class RemoteDriver implements MachineDriver {
     }
   }
 
-  capabilities(): DriverCapabilities {
-    if (this.#capabilities === undefined) throw new HostUnavailable('the host process was never reached');
-    return this.#capabilities;
+  describe(): DriverDescription {
+    if (this.#description === undefined) throw new HostUnavailable('the host process was never reached');
+    return this.#description;
   }
 
   isAvailable(): boolean {
@@ -167,7 +167,7 @@ export class RemoteDriver implements MachineDriver {
     const backoff = new Backoff(retryPauses);
     const startedAtMs = performance.now();
     // The host process is started at the same time, and adopts its machines before it listens.
-    const isStarting = () => this.#capabilities === undefined && performance.now() - startedAtMs < quietStartMs;
+    const isStarting = () => this.#description === undefined && performance.now() - startedAtMs < quietStartMs;
     let isReported = false;
     while (!signal.aborted) {
       try {
@@ -193,7 +193,7 @@ export class RemoteDriver implements MachineDriver {
   /** At the start, opening fails. */
   #refuseVersion(err: HostVersionMismatch): void {
     this.#first.reject(err);
-    if (this.#capabilities !== undefined) this.#options.onOtherVersion?.(err);
+    if (this.#description !== undefined) this.#options.onOtherVersion?.(err);
   }
 
   /** A connection whose machines match those of this driver. */
@@ -214,8 +214,8 @@ export class RemoteDriver implements MachineDriver {
       throw error;
     }
     this.#connection = connection;
-    this.#capabilities = connection.capabilities;
-    this.#first.resolve(connection.capabilities);
+    this.#description = connection.driver;
+    this.#first.resolve(connection.driver);
     this.#options.log.info({ machines: this.#machines.size }, 'host_connected');
     return connection;
   }

@@ -7,6 +7,7 @@ import { addMachinesAndRetention } from './0003-machines-retention.ts';
 import { addStoredOutput } from './0004-stored-output.ts';
 import { addAuditTrail } from './0005-audit-trail.ts';
 import { addSnapshots } from './0006-snapshots.ts';
+import { addCreationToLedger } from './0007-creation-in-ledger.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
@@ -18,6 +19,7 @@ const steps: Readonly<Record<string, Step>> = {
   '0004-stored-output': addStoredOutput,
   '0005-audit-trail': addAuditTrail,
   '0006-snapshots': addSnapshots,
+  '0007-creation-in-ledger': addCreationToLedger,
 };
 
 /** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */

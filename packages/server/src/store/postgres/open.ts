@@ -16,7 +16,7 @@ export interface PostgresOptions {
 }
 
 const maxConnections = 20;
-const deadlines: PoolDeadlines = {
+export const defaultPoolDeadlines: PoolDeadlines = {
   connectMs: 5_000,
   statementMs: 8_000,
   idleInTransactionMs: 10_000,
@@ -30,7 +30,7 @@ const migrationDeadlines = { statementMs: migrationMs, answerMs: migrationMs + 5
 /** Opens a PostgreSQL database and migrates it to the newest schema. Throws a StoreOpenError. */
 export async function openPostgresStore(url: string, options: PostgresOptions): Promise<Store> {
   const place = placeOf(url);
-  const pool = { url, log: options.log, deadlines: { ...deadlines, ...options.deadlines } };
+  const pool = { url, log: options.log, deadlines: { ...defaultPoolDeadlines, ...options.deadlines } };
   try {
     await migrateOnce({ ...pool, maxConnections: 2, deadlines: { ...pool.deadlines, ...migrationDeadlines } });
   } catch (error) {

@@ -44,7 +44,7 @@ export class SqlLedger implements LedgerStore {
       storageMicroUsd: 0 - first.storage_micro_usd,
       addedMicroUsd: first.credit_micro_usd,
       runtimeMs: first.runtime_ms,
-      sandboxesCreated: first.sandboxes_created + first.removed,
+      sandboxesCreated: first.sandboxes_created,
     };
   }
 }
@@ -57,6 +57,7 @@ export function writeCredit(transaction: Transaction<Schema>, credit: NewCredit)
     kind: 'credit',
     amount_micro_usd: credit.amountMicroUsd,
     sandbox_id: null,
+    sandbox_created_at_ms: null,
     snapshot_id: null,
     runtime_ms: null,
     note: credit.note,
@@ -67,7 +68,7 @@ export function writeCredit(transaction: Transaction<Schema>, credit: NewCredit)
 /** Charges an account for a sandbox, unless that sandbox was charged before. */
 export function writeCharge(
   transaction: Transaction<Schema>,
-  sandbox: { readonly id: string; readonly accountId: string },
+  sandbox: { readonly id: string; readonly accountId: string; readonly createdAtMs: number },
   charge: Charge,
 ): Promise<void> {
   return writeEntry(transaction, {
@@ -76,6 +77,7 @@ export function writeCharge(
     kind: 'usage',
     amount_micro_usd: -charge.amountMicroUsd,
     sandbox_id: sandbox.id,
+    sandbox_created_at_ms: sandbox.createdAtMs,
     snapshot_id: null,
     runtime_ms: charge.runtimeMs,
     note: '',
@@ -96,6 +98,7 @@ export function writeStorageCharge(
     kind: 'storage',
     amount_micro_usd: -amountMicroUsd,
     sandbox_id: null,
+    sandbox_created_at_ms: null,
     snapshot_id: id,
     runtime_ms: null,
     note: '',
@@ -215,28 +218,26 @@ function selectSummary(db: Kysely<Schema>, accountId: string, sinceMs: number) {
       sumWhere('storage', 'amount_micro_usd').as('storage_micro_usd'),
       sumWhere('credit', 'amount_micro_usd').as('credit_micro_usd'),
       sumWhere('usage', 'runtime_ms').as('runtime_ms'),
-      // Sandboxes whose records were removed by retention still count as created.
-      sql<number>`cast(count(case when sandbox_id is not null and not exists
-        (select 1 from sandboxes where sandboxes.id = ledger_entries.sandbox_id) then 1 end) as bigint)`.as('removed'),
     ]);
-  // A create that failed never got ready.
-  const created = db
+  // Every sandbox that got ready is either running or charged, and only the ledger outlives retention. A create that failed is neither.
+  const running = db
     .selectFrom('sandboxes')
     .where('account_id', '=', accountId)
+    .where('status', '=', 'running')
     .where('created_at_ms', '>=', sinceMs)
-    .where('ready_at_ms', 'is not', null)
+    .select('id');
+  const charged = db
+    .selectFrom('ledger_entries')
+    .where('account_id', '=', accountId)
+    .where('sandbox_created_at_ms', '>=', sinceMs)
+    .select('id');
+  const created = db
+    .selectFrom(running.unionAll(charged).as('ready'))
     .select(sql<number>`cast(count(*) as bigint)`.as('sandboxes_created'));
   return selectFunds(db, accountId)
     .innerJoin(entries.as('entries'), (join) => join.onTrue())
     .innerJoin(created.as('created'), (join) => join.onTrue())
-    .select([
-      'usage_micro_usd',
-      'storage_micro_usd',
-      'credit_micro_usd',
-      'entries.runtime_ms',
-      'sandboxes_created',
-      'entries.removed',
-    ]);
+    .select(['usage_micro_usd', 'storage_micro_usd', 'credit_micro_usd', 'entries.runtime_ms', 'sandboxes_created']);
 }
 
 /** A sum as a 64-bit integer; zero if there are no rows. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { account, admitAll, insert, newSnapshot, type OpenedStore } from '../fixtures.ts';
+import { account, admitAll, changed, insert, insertRunning, newSnapshot, type OpenedStore } from '../fixtures.ts';
 
 const nothing = Buffer.alloc(0);
 const end = { status: 'completed', exitCode: 0, truncated: false, oomKilled: false, durationMs: 1 } as const;
@@ -33,6 +33,19 @@ export function describeRetention(opened: OpenedStore): void {
     expect(await sandboxes.read('sbx_live')).toBeDefined();
     expect(await executions.running()).toHaveLength(3);
     expect(await ledger.summary(account.id, 0)).toEqual(before);
+  });
+
+  test('a removed sandbox counts in the period of its creation, not in that of its end', async () => {
+    const { retention, ledger } = opened();
+    const running = await insertRunning(opened(), 'sbx_long', { createdAtMs: 1_000 });
+    const charge = { amountMicroUsd: 5, runtimeMs: 1_499, atMs: 2_500 };
+    const deleting = await changed(opened(), running, { status: 'deleting', charge });
+    await changed(opened(), deleting, { status: 'deleted', deletedAtMs: 2_500 });
+    const createdSince = async (sinceMs: number) => (await ledger.summary(account.id, sinceMs)).sandboxesCreated;
+    const before = [await createdSince(1_000), await createdSince(1_001)];
+    expect(await retention.removeSandboxes(5_000, 10)).toBe(1);
+    expect([await createdSince(1_000), await createdSince(1_001)]).toEqual(before);
+    expect(before).toEqual([1, 0]);
   });
 
   test('the record of a sandbox stays for as long as there is a snapshot or a copy of it', async () => {

@@ -2,6 +2,11 @@ import { type Kysely, sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { Store } from '../../../src/core/ports/store/store.ts';
 import { createFirstTables } from '../../../src/store/migrations/0001-accounts-sandboxes-executions.ts';
+import { addLedgerLimitsPreviews } from '../../../src/store/migrations/0002-ledger-limits-previews.ts';
+import { addMachinesAndRetention } from '../../../src/store/migrations/0003-machines-retention.ts';
+import { addStoredOutput } from '../../../src/store/migrations/0004-stored-output.ts';
+import { addAuditTrail } from '../../../src/store/migrations/0005-audit-trail.ts';
+import { addSnapshots } from '../../../src/store/migrations/0006-snapshots.ts';
 import type { MigrationEngine } from '../../../src/store/schema.ts';
 
 /** An empty database, and the store that opens on it. */
@@ -11,6 +16,15 @@ export interface EmptyDatabase {
   /** Closes `db` first. */
   readonly open: () => Promise<Store>;
 }
+
+const firstSix = {
+  '0001-accounts-sandboxes-executions': createFirstTables,
+  '0002-ledger-limits-previews': addLedgerLimitsPreviews,
+  '0003-machines-retention': addMachinesAndRetention,
+  '0004-stored-output': addStoredOutput,
+  '0005-audit-trail': addAuditTrail,
+  '0006-snapshots': addSnapshots,
+};
 
 /** Databases of earlier versions are migrated without loss. */
 export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
@@ -38,6 +52,27 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
     expect(await store.ledger.summary('acct_2', 0)).toMatchObject({ settledMicroUsd: 0, addedMicroUsd: 0 });
     expect(await store.sandboxes.read('sbx_1')).toMatchObject({ priceMicroUsdPerHour: 200_000, origin: null });
     expect(await store.snapshots.all()).toEqual([]);
+    await store.close();
+  });
+
+  test('sandboxes that were charged before the ledger kept their creation count by it, or by the start of their run', async () => {
+    const { db, engine, open } = await openEmpty();
+    for (const step of Object.values(firstSix)) await step(db, engine);
+    await sql`create table kysely_migration (name varchar(255) primary key, timestamp varchar(255))`.execute(db);
+    for (const name of Object.keys(firstSix)) {
+      await sql`insert into kysely_migration values (${name}, '2026-01-01')`.execute(db);
+    }
+    await sql`insert into accounts (id, email, email_key, suspended, created_at_ms)
+      values ('acct_1', 'a@localhost', 'a@localhost', 0, 7)`.execute(db);
+    await sql`insert into sandboxes (id, account_id, size, status, timeout_minutes, created_at_ms, ready_at_ms, deleted_at_ms)
+      values ('sbx_kept', 'acct_1', 'small', 'deleted', 15, 1000, 1400, 2500)`.execute(db);
+    await sql`insert into ledger_entries (id, account_id, kind, amount_micro_usd, sandbox_id, runtime_ms, note, created_at_ms)
+      values ('usage:sbx_kept', 'acct_1', 'usage', -5, 'sbx_kept', 1100, '', 2500),
+        ('usage:sbx_removed', 'acct_1', 'usage', -5, 'sbx_removed', 1100, '', 2500)`.execute(db);
+
+    const store = await open();
+    const createdSince = async (sinceMs: number) => (await store.ledger.summary('acct_1', sinceMs)).sandboxesCreated;
+    expect([await createdSince(1000), await createdSince(1001), await createdSince(1401)]).toEqual([2, 1, 0]);
     await store.close();
   });
 }

@@ -32,7 +32,7 @@ export function machineLimits(vcpu: number, guestMemoryBytes: number): CgroupLim
   return { cpuCores: vcpu, memoryBytes: guestMemoryBytes + overheadBytes, pids: maxThreads };
 }
 
-/** The control files that limit the memory of all machines of a service together. */
+/** The control files that limit the memory of all machines of a host process together. */
 export function groupMemoryFiles(version: 1 | 2, memoryBytes: number): ControlFile[] {
   return version === 1
     ? [{ name: 'memory.limit_in_bytes', value: String(memoryBytes) }]

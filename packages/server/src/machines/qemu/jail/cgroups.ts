@@ -22,11 +22,11 @@ export interface CgroupsOptions {
   /** Kills the processes of a group where the kernel cannot do so itself. */
   readonly killer: GroupKiller;
   readonly step?: StepRunner;
-  /** The most memory that all machines of this service may use together; unlimited when absent. */
+  /** The most memory that all machines of this host process may use together; unlimited when absent. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** The cgroups of one service's machines: mayfly/<instance>/<id> in every hierarchy. */
+/** The cgroups of one host process's machines: mayfly/<instance>/<id> in every hierarchy. */
 export class Cgroups {
   readonly #layout: CgroupLayout;
   readonly #instance: string;
@@ -47,7 +47,7 @@ export class Cgroups {
   }
 
   /**
-   * Limits the memory of all machines together, including those that an earlier service left running. Returns false, and sets no limit, if
+   * Limits the memory of all machines together, including those that an earlier host process left running. Returns false, and sets no limit, if
    * they use more than that already: the kernel would kill some of them.
    */
   async limitAll(): Promise<boolean> {
@@ -78,7 +78,7 @@ export class Cgroups {
     }
   }
 
-  /** The ids of all machines that have a group, including those of an earlier service with the same instance name. */
+  /** The ids of all machines that have a group, including those of an earlier host process with the same instance name. */
   async list(): Promise<string[]> {
     const folders = await Promise.all(
       this.#layout.hierarchies.map((hierarchy) =>
@@ -128,7 +128,7 @@ export class Cgroups {
     return this.#memoryBytes - (counterIn(stat, ownedMemoryCounter[this.#layout.version]) ?? 0);
   }
 
-  /** Removes this service's folders, and Mayfly's, where they are empty. */
+  /** Removes this host process's folders, and Mayfly's, where they are empty. */
   async removeEmptyParents(): Promise<void> {
     for (const hierarchy of this.#layout.hierarchies) {
       await rmdir(this.#parent(hierarchy)).catch(() => {});
@@ -150,7 +150,7 @@ export class Cgroups {
     try {
       await mkdir(group);
     } catch (error) {
-      // Another service has removed the folders because they were empty.
+      // Another host process has removed the folders because they were empty.
       if (errorCode(error) !== 'ENOENT') throw error;
       await this.#makeParents(hierarchy);
       await mkdir(group);

@@ -6,7 +6,7 @@ import { AdoptedProcess } from '../machine-process.ts';
 import { type ProcessIdentity, readProcessIdentity } from './proc.ts';
 import { ProcessKiller } from './process-killer.ts';
 
-describe.runIf(hasGo())('killing a process of an earlier service', () => {
+describe.runIf(hasGo())('killing a process of an earlier host process', () => {
   let killer: ProcessKiller;
   beforeAll(() => {
     killer = new ProcessKiller(jailProgram());

@@ -32,7 +32,7 @@ function leasedUids(): unknown[] {
   return rows.map(({ uid }) => uid);
 }
 
-/** Rewrites a lease as one of a service that has ended. */
+/** Rewrites a lease as one of a host process that has ended. */
 function disown(uid: number): void {
   const statement = "UPDATE lease SET holder = json_set(holder, '$.startTicks', 1) WHERE uid = ?";
   inDatabase((db) => db.prepare(statement).run(uid));
@@ -58,7 +58,7 @@ it('leases every machine a uid of its own and takes it back', () => {
   expect(leasedUids()).toEqual([2_100_000, 2_100_001]);
 });
 
-it('fails when all are taken, and reclaims leases of ended services before that', () => {
+it('fails when all are taken, and reclaims leases of ended host processes before that', () => {
   const single = new UidLeases('/data', { ...range, slots: 1 });
   const { uid } = single.acquire();
   expect(() => single.acquire()).toThrow('All 1 user ids');
@@ -66,7 +66,7 @@ it('fails when all are taken, and reclaims leases of ended services before that'
   expect(single.acquire().uid).toBe(uid);
 });
 
-it('never leases one uid to two services', async () => {
+it('never leases one uid to two host processes', async () => {
   const code = `
     const mine = [];
     for (let i = 0; i < 10; i += 1) {
@@ -80,7 +80,7 @@ it('never leases one uid to two services', async () => {
   expect(leasedUids()).toEqual(uids.toSorted((a, b) => a - b));
 }, 30_000);
 
-it('reclaims every uid of a service that was killed, at whatever moment', async () => {
+it('reclaims every uid of a host process that was killed, at whatever moment', async () => {
   const code = `
     leases.acquire();
     console.log('started');
@@ -96,7 +96,7 @@ it('reclaims every uid of a service that was killed, at whatever moment', async 
   }
 }, 30_000);
 
-it('keeps a lease while its service runs or a process runs under its uid', () => {
+it('keeps a lease while its host process runs or a process runs under its uid', () => {
   leases.acquire();
   expect(leases.reclaim()).toEqual([]);
   const ownUid = new UidLeases('/data', { ...range, firstUid: process.getuid?.() ?? 0, slots: 1 });

@@ -22,14 +22,14 @@ export interface UidRange {
   readonly slots: number;
 }
 
-/** The range that all services of a host share, whatever their data folders. */
+/** The range that all host processes of a host share, whatever their data folders. */
 export const hostUidRange: UidRange = {
   databasePath: `${hostStateDir}/uid-leases.db`,
   firstUid: 2_000_000,
   slots: slotCount,
 };
 
-/** Waits at most this long for a transaction of another service; one takes less than a millisecond. */
+/** Waits at most this long for a transaction of another host process; one takes less than a millisecond. */
 const busyTimeoutMs = 5_000;
 
 /** Neither a killed process nor a power cut corrupts the file, and a commit does not wait for the disk: after a reboot no lease is valid. */
@@ -39,13 +39,13 @@ const schema = `
   CREATE TABLE IF NOT EXISTS lease (
     uid INTEGER PRIMARY KEY,
     token TEXT NOT NULL,
-    -- The data folder of the service that holds the lease.
+    -- The data folder of the host process that holds the lease.
     data_folder TEXT NOT NULL,
-    -- The identity of that service's process, as JSON.
+    -- The identity of that process, as JSON.
     holder TEXT NOT NULL
   ) STRICT`;
 
-/** The user ids of machines, leased from a database that all services of a host share. */
+/** The user ids of machines, leased from a database that all host processes of a host share. */
 export class UidLeases implements Disposable {
   readonly #db: DatabaseSync;
   readonly #dataDir: string;
@@ -85,7 +85,7 @@ export class UidLeases implements Disposable {
     if (current && current.token !== token) throw new Error(`User id ${uid} is leased to another machine.`);
   }
 
-  /** Takes over the lease of a machine that an earlier service left running. Throws when the uid is leased to another machine. */
+  /** Takes over the lease of a machine that an earlier host process left running. Throws when the uid is leased to another machine. */
   adopt(lease: UidLease): void {
     const { uid, token } = lease;
     this.#transaction(() => {
@@ -114,14 +114,14 @@ export class UidLeases implements Disposable {
     return rows.map((row) => String(row.data_folder));
   }
 
-  /** Whether a running service holds leases of a data folder. */
+  /** Whether a running host process holds leases of a data folder. */
   isHeld(dataDir: string): boolean {
     const rows = this.#db.prepare('SELECT DISTINCT holder FROM lease WHERE data_folder = ?').all(dataDir);
     return rows.some(({ holder }) => isSameProcess(parseHolder(String(holder))));
   }
 
   /**
-   * Holds the leases of a data folder whose service is gone, and leases the given slots for it, so that nobody else uses them. Leaves out
+   * Holds the leases of a data folder whose host process is gone, and leases the given slots for it, so that nobody else uses them. Leaves out
    * slots that are leased for another data folder. Returns the slots.
    */
   takeOver(dataDir: string, slots: readonly number[]): Set<number> {

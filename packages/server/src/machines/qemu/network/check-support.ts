@@ -67,7 +67,7 @@ async function findMissingTools(): Promise<HostProblem[]> {
 
 const namespaceProblem: HostProblem = {
   what: 'The kernel cannot create a network namespace',
-  remedy: 'run the service as root, outside of containers, on a kernel with CONFIG_NET_NS',
+  remedy: 'run Mayfly as root, outside of containers, on a kernel with CONFIG_NET_NS',
 };
 
 /** A script that is run in a temporary namespace, and the problem it stands for if it fails. */

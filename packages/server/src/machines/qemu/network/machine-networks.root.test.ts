@@ -3,7 +3,7 @@ import { canOpenNetworkLab, NetworkLab } from '../../../../test/network/network-
 import type { RpcChild } from '../../../../test/network/rpc.ts';
 import { checkNetworkSupport } from './check-support.ts';
 
-/** A line of a service's log. */
+/** A line of a host process's log. */
 interface LogLine {
   readonly event: string;
   readonly what?: string;
@@ -20,7 +20,7 @@ table ip filter {
 END
 `;
 
-describe.runIf(canOpenNetworkLab)('the networks of a service', () => {
+describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
   let lab: NetworkLab;
   let internet: RpcChild;
 
@@ -116,7 +116,7 @@ describe.runIf(canOpenNetworkLab)('the networks of a service', () => {
     expect(await reach(await guestOf(1))).toBe('open');
   });
 
-  test('two services do not affect each other, and the last one takes the set-up down', async () => {
+  test('two host processes do not affect each other, and the last one takes the set-up down', async () => {
     const before = lab.snapshot();
     const one = await lab.service('one');
     const two = await lab.service('two');
@@ -134,7 +134,7 @@ describe.runIf(canOpenNetworkLab)('the networks of a service', () => {
     expect(lab.snapshot()).toBe(before);
   });
 
-  test('a network survives a killed service: the next one adopts it and sweeps the orphans', async () => {
+  test('a network survives a killed host process: the next one adopts it and sweeps the orphans', async () => {
     const before = lab.snapshot();
     const first = await lab.service();
     await create(first, 1);

@@ -35,14 +35,14 @@ export interface MachineNetwork {
   release(): Promise<void>;
 }
 
-/** A slot that only this service uses on the whole host, and the uid that belongs to it. */
+/** A slot that only this host process uses on the whole host, and the uid that belongs to it. */
 export interface SlotLease {
   readonly slot: number;
   readonly uid: number;
 }
 
 export interface MachineNetworksOptions {
-  /** Identifies the service across restarts, e.g. its data folder. A service sweeps only its own networks. */
+  /** Identifies the host process across restarts, e.g. its data folder. A host process sweeps only its own networks. */
   readonly owner: string;
   /** Path of the mayfly-net program. */
   readonly helperPath: string;
@@ -56,7 +56,7 @@ export interface MachineNetworksOptions {
   readonly refusedRanges?: readonly string[];
   /** Name lookups of all machines together. */
   readonly lookupsPerSecond?: number;
-  /** State that all services of the host share. */
+  /** State that all host processes of the host share. */
   readonly stateDir?: string;
   readonly resolvConfPath?: string;
   readonly step?: StepRunner;
@@ -71,7 +71,7 @@ const defaultLookupsPerSecond = 500;
 /** The largest number of networks that a sweep removes at a time. */
 const sweepConcurrency = 4;
 
-/** Creates, adopts and removes the networks of one service's machines. Several services can share a host. */
+/** Creates, adopts and removes the networks of one host process's machines. Several host processes can share a host. */
 export class MachineNetworks implements AsyncDisposable {
   readonly #owner: string;
   readonly #limits: NetworkLimits;
@@ -108,7 +108,7 @@ export class MachineNetworks implements AsyncDisposable {
     });
   }
 
-  /** Sets up the host, or joins the set-up of other services, and starts the resolver. */
+  /** Sets up the host, or joins the set-up of other host processes, and starts the resolver. */
   static async open(options: MachineNetworksOptions): Promise<MachineNetworks> {
     const { owner, stateDir = hostStateDir, limits, log } = options;
     await new NetworkRecords(stateDir).removeUnfinished(owner);
@@ -155,9 +155,9 @@ export class MachineNetworks implements AsyncDisposable {
   }
 
   /**
-   * Takes over the network of a machine that kept running after an earlier service ended, with its policy. Starts no program unless a
-   * policy change was interrupted or the rules are not those of this service, which has another version or other refused ranges. When this
-   * fails, the release is pushed nonetheless, unless another service owns the slot.
+   * Takes over the network of a machine that kept running after an earlier host process ended, with its policy. Starts no program unless a
+   * policy change was interrupted or the rules are not those of this host process, which has another version or other refused ranges. When this
+   * fails, the release is pushed nonetheless, unless another host process owns the slot.
    */
   async adopt(slot: number, releases: ReleaseStack): Promise<MachineNetwork> {
     const plan = planSlot(slot, this.#host.range);
@@ -207,7 +207,7 @@ export class MachineNetworks implements AsyncDisposable {
     return this.#records.slotsOf(owner);
   }
 
-  /** Removes the networks of an owner that is gone for ever, in slots that this service has leased. Returns how many there were. */
+  /** Removes the networks of an owner that is gone for ever, in slots that this host process has leased. Returns how many there were. */
   async reclaim(owner: string, leasedSlots: ReadonlySet<number>): Promise<number> {
     const slots = (await this.#records.slotsOf(owner)).filter((slot) => leasedSlots.has(slot));
     await new PQueue({ concurrency: sweepConcurrency }).addAll(slots.map((slot) => () => this.#remove(slot)));
@@ -249,7 +249,7 @@ export class MachineNetworks implements AsyncDisposable {
     await this.#step('remove network record', () => this.#records.remove(slot));
   }
 
-  /** Stops the resolver and leaves the networks in place. The last service of a host without networks restores the host's settings. */
+  /** Stops the resolver and leaves the networks in place. The last host process of a host without networks restores the host's settings. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resolver[Symbol.asyncDispose]();
     await this.#host[Symbol.asyncDispose]();

@@ -3,7 +3,7 @@ import { ReleaseStack } from '../release-stack.ts';
 import type { StepRunner } from '../steps.ts';
 import type { MachineNetwork, MachineNetworks, SlotLease } from './machine-networks.ts';
 
-/** Leases slots. A slot belongs to one service on the whole host. */
+/** Leases slots. A slot belongs to one host process on the whole host. */
 interface SlotLeases<L extends SlotLease> {
   acquire(): Promise<L>;
   release(lease: L): Promise<void>;

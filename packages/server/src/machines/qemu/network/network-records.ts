@@ -13,7 +13,7 @@ const networkRecordSchema = z.object({
 
 /** The record of one slot's network. It is written before the network is created and removed after the network. */
 export interface NetworkRecord {
-  /** The service that the network belongs to. A service sweeps only its own. */
+  /** The host process that the network belongs to, by its data folder. A host process sweeps only its own. */
   readonly owner: string;
   readonly egress: EgressPolicy;
   /** Whether the namespace's rules match `egress`. False if a change was interrupted. */
@@ -104,7 +104,7 @@ const hostRecordSchema = z.object({
   rulesetDigest: z.string(),
 });
 
-/** The changes that Mayfly made to this host. All services of the host share the record, under the host's lock. */
+/** The changes that Mayfly made to this host. All host processes of the host share the record, under the host's lock. */
 export type HostRecord = Readonly<z.infer<typeof hostRecordSchema>>;
 
 /** The host's record, or undefined if the host is not set up. */

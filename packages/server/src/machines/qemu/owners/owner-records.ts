@@ -9,7 +9,7 @@ import { isSameProcess, processIdentity, readProcessIdentity } from '../jail/pro
 const ownerRecord = z.object({
   /** The data folder, which identifies the owner. */
   dataDir: z.string(),
-  /** The process of the owner's last service. */
+  /** The owner's last host process. Other versions on the same host read the field under this name. */
   service: processIdentity,
 });
 
@@ -21,7 +21,7 @@ export function instanceOf(dataDir: string): string {
 }
 
 /**
- * The data folders whose services have machines, networks or cgroups on this host, or had them when they were last seen. A record is written
+ * The data folders whose host processes have machines, networks or cgroups on this host, or had them when they were last seen. A record is written
  * before anything else is created and removed when nothing is left.
  */
 export class OwnerRecords {
@@ -39,12 +39,12 @@ export class OwnerRecords {
     return join(this.#folder, `${instanceOf(dataDir)}.json`);
   }
 
-  /** Excludes services that start from those that reclaim what vanished owners left. */
+  /** Excludes host processes that start from those that reclaim what vanished owners left. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return withLock(join(this.#stateDir, 'owners.lock'), work);
   }
 
-  /** Records that this process is the service of a data folder. */
+  /** Records that this process is the host process of a data folder. */
   async register(dataDir: string): Promise<void> {
     const service = readProcessIdentity(process.pid);
     if (!service) throw new Error('/proc has no entry for this process');
@@ -63,7 +63,7 @@ export class OwnerRecords {
     return (await this.#readAll()).map(({ dataDir }) => dataDir);
   }
 
-  /** Whether the service of a data folder is known to be running. */
+  /** Whether the host process of a data folder is known to be running. */
   async isRunning(dataDir: string): Promise<boolean> {
     return (await this.#readAll()).some((record) => record.dataDir === dataDir && isSameProcess(record.service));
   }

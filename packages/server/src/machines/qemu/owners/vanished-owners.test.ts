@@ -38,7 +38,7 @@ function leasesOf(name: string): UidLeases {
   return new UidLeases(join(folder, name), { databasePath, firstUid: 2_200_000, slots: 8 });
 }
 
-/** The data folder of a service that ended and left one machine. */
+/** The data folder of a host process that ended and left one machine. */
 async function endedService(name: string): Promise<string> {
   const dataDir = join(folder, name);
   mkdirSync(dataDir);
@@ -80,7 +80,7 @@ async function reclaim(): Promise<string[]> {
   return logged.lines().map(({ event }) => String(event));
 }
 
-it('removes everything that the service of a deleted data folder left', async () => {
+it('removes everything that the host process of a deleted data folder left', async () => {
   const dataDir = await endedService('gone');
   await rm(dataDir, { recursive: true });
   expect(await reclaim()).toEqual(['vanished_owner_reclaimed']);
@@ -107,7 +107,7 @@ it('touches nothing of a data folder that exists', async () => {
   expect(await records.listOwners()).toHaveLength(1);
 });
 
-it('touches nothing while the service of the deleted folder runs', async () => {
+it('touches nothing while the host process of the deleted folder runs', async () => {
   const dataDir = await endedService('running');
   await rm(dataDir, { recursive: true });
   await owners.register(dataDir);
@@ -131,7 +131,7 @@ it('keeps machines that write to files which still exist: their folder was moved
   expect(await records.listOwners()).toEqual([dataDir]);
 });
 
-it('leaves a slot alone that another service has leased meanwhile', async () => {
+it('leaves a slot alone that another host process has leased meanwhile', async () => {
   const dataDir = await endedService('gone');
   await rm(dataDir, { recursive: true });
   leases.reclaim();

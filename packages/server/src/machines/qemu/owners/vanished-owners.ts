@@ -13,7 +13,7 @@ import type { OwnerRecords } from './owner-records.ts';
 const cleanupConcurrency = 8;
 
 export interface ReclaimParts {
-  /** The data folder of this service. */
+  /** The data folder of this host process. */
   readonly dataDir: string;
   readonly owners: Pick<OwnerRecords, 'exclusively' | 'list' | 'isRunning' | 'remove'>;
   readonly leases: Pick<UidLeases, 'dataFolders' | 'isHeld' | 'takeOver' | 'releaseUnused'>;
@@ -26,8 +26,8 @@ export interface ReclaimParts {
 }
 
 /**
- * Removes what the services of data folders that no longer exist left on this host: processes, cgroups, networks and uid leases. Nobody else
- * would, because each service cleans up only for its own data folder. Never rejects: what fails is logged and left for the next start.
+ * Removes what the host processes of data folders that no longer exist left on this host: processes, cgroups, networks and uid leases. Nobody else
+ * would, because each host process cleans up only for its own data folder. Never rejects: what fails is logged and left for the next start.
  */
 export async function reclaimVanishedOwners(parts: ReclaimParts): Promise<void> {
   const { dataDir: own, owners, leases, networks, log } = parts;
@@ -56,7 +56,7 @@ async function reclaimIfVanished(parts: ReclaimParts, dataDir: string): Promise<
     log.warn({ data_folder: dataDir, machines: ids }, 'missing_owner_kept');
     return;
   }
-  // From here on the leases are this service's, so that no other service uses a slot before its network is removed.
+  // From here on the leases are this host process's, so that no other one uses a slot before its network is removed.
   const slots = leases.takeOver(dataDir, await networks.slotsOf(dataDir));
   await new PQueue({ concurrency: cleanupConcurrency }).addAll(ids.map((id) => () => cgroups.remove(id)));
   await processGroups.remove(serviceGroupOf(dataDir));

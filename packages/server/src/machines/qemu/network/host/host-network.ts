@@ -11,14 +11,14 @@ import { type HostState, setUpHost, takeDownHost } from './host-setup.ts';
 const repairEveryMs = 10_000;
 
 export interface HostNetworkOptions {
-  /** State that all services of the host share. */
+  /** State that all host processes of the host share. */
   readonly stateDir: string;
   /** The most connections that the host tracks for one machine; derived from the size of its table when absent. */
   readonly connections: number | undefined;
   readonly log: Log;
 }
 
-/** This service's use of the host's network set-up, which all services of the host share. */
+/** This host process's use of the host's network set-up, which all host processes of the host share. */
 export class HostNetwork implements AsyncDisposable {
   /** The range of link addresses. */
   readonly range: Cidr;
@@ -40,7 +40,7 @@ export class HostNetwork implements AsyncDisposable {
     this.#timer = setInterval(() => void this.repair(), repairEveryMs).unref();
   }
 
-  /** Sets up the host, or joins the set-up of another service. */
+  /** Sets up the host, or joins the set-up of another host process. */
   static async open(options: HostNetworkOptions): Promise<HostNetwork> {
     const { stateDir, connections } = options;
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
@@ -71,7 +71,7 @@ export class HostNetwork implements AsyncDisposable {
     this.#knownProblems = problems;
   }
 
-  /** Leaves the set-up. The last service takes it down if no machine's link is left. */
+  /** Leaves the set-up. The last host process takes it down if no machine's link is left. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await this.#repairing;
@@ -80,7 +80,7 @@ export class HostNetwork implements AsyncDisposable {
   }
 }
 
-/** Takes the host's set-up down if there is one, no service uses it, and no machine's link is left. */
+/** Takes the host's set-up down if there is one, no host process uses it, and no machine's link is left. */
 export async function takeDownUnusedHost(stateDir: string): Promise<void> {
   if (!existsSync(stateDir)) return;
   await withLock(hostLockPath(stateDir), async () => {
@@ -93,7 +93,7 @@ function setUp(stateDir: string, connections: number | undefined): Promise<HostS
   return withLock(hostLockPath(stateDir), () => setUpHost(hostRecordPath(stateDir), connections));
 }
 
-/** Every service holds this lock shared as long as it uses the host's network. */
+/** Every host process holds this lock shared as long as it uses the host's network. */
 function usersLockPath(stateDir: string): string {
   return join(stateDir, 'network.users');
 }

@@ -20,7 +20,7 @@ export async function applyRuleset(ruleset: string): Promise<void> {
 
 const linksSchema = z.array(z.object({ ifname: z.string().optional() }));
 
-/** The names of Mayfly's links on this host, whichever service created them. */
+/** The names of Mayfly's links on this host, whichever host process created them. */
 export async function listLinks(): Promise<string[]> {
   const json = await runTool('ip', ['-j', 'link', 'show', 'group', String(linkGroup)]);
   return linksSchema.parse(JSON.parse(json || '[]')).flatMap(({ ifname }) => (ifname ? [ifname] : []));

@@ -1,6 +1,6 @@
 import { type Cidr, cidr, formatAddress, formatCidr, overlaps } from './ipv4.ts';
 
-/** Where services keep the state that they share on one host, until it restarts. */
+/** Where host processes keep the state that they share on one host, until it restarts. */
 export const hostStateDir = '/run/mayfly';
 
 /** Slots are numbered 0 to 4095 on one host. */

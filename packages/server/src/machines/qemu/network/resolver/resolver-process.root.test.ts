@@ -12,7 +12,7 @@ import { cidr } from '../plan/ipv4.ts';
 import { ResolverProcess } from './resolver-process.ts';
 import { resolverUsers } from './resolver-users.ts';
 
-/** The last of the users, which no service of this host has before 63 others run. */
+/** The last of the users, which no host process of this host has before 63 others run. */
 const uid = resolverUsers.firstUid + resolverUsers.slots - 1;
 
 /** The gateway of the machine of these tests, in the machine's network namespace. */

@@ -19,7 +19,7 @@ interface ServedSlot {
 /** A helper that ran for this long is restarted with the shortest pause. */
 const stableAfterMs = 10_000;
 
-/** Answers the name lookups of all machines of a service. Restarts its helper process when that exits, with all slots it served. */
+/** Answers the name lookups of all machines of a host process. Restarts its helper process when that exits, with all slots it served. */
 export class Resolver implements AsyncDisposable {
   readonly #options: ResolverOptions;
   readonly #served = new Map<number, ServedSlot>();
@@ -93,7 +93,7 @@ export class Resolver implements AsyncDisposable {
     });
   }
 
-  /** Stops the helper. Machines that keep running cannot look names up until another service adopts them. */
+  /** Stops the helper. Machines that keep running cannot look names up until another host process adopts them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     const process = await this.#current.catch(() => undefined);
