@@ -64,7 +64,7 @@ describe('connections of one source address', () => {
 
 test('a flood of TLS handshakes is handled a few per turn of the event loop', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-strangers-'));
-  await using certificates = await openCertificates({
+  using certificates = await openCertificates({
     domain: 'localhost',
     dataDir: folder,
     files: undefined,

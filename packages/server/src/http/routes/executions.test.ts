@@ -122,7 +122,7 @@ describe('a command that failed', () => {
   });
 
   test.each([
-    ['dies', () => service.driver.newest.die('killed by SIGKILL')],
+    ['dies', async () => service.driver.newest.die('killed by SIGKILL')],
     ['is deleted', () => service.call('DELETE', `/v1/sandboxes/${sandboxId}`)],
     ['expires', () => expireSandboxesIn(15 * 60_000)],
   ])('because its sandbox %s: immediate 502 and a failed record', async (_, interrupt) => {

@@ -13,7 +13,10 @@ it.each([
 it.each([
   ['', ''],
   ['one\nqemu: could not open disk', 'qemu: could not open disk'],
-  ['[ 9.1] Kernel panic - not syncing: Fatal exception\r\n[ 9.2] CPU: 0\r\n', '[ 9.1] Kernel panic - not syncing: Fatal exception'],
+  [
+    '[ 9.1] Kernel panic - not syncing: Fatal exception\r\n[ 9.2] CPU: 0\r\n',
+    '[ 9.1] Kernel panic - not syncing: Fatal exception',
+  ],
   ['the cause\nqemu: warning: Discarding RAM in private file mappings is possibly dangerous', 'the cause'],
 ])('of a log, the line that explains the end is told: %j', (tail, line) => {
   expect(explainingLine(tail.trim())).toBe(line);
