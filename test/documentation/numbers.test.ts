@@ -105,7 +105,9 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
   ],
   'docs/snapshots.md': [`could not be saved within ${minutes(defaultDeadlines.saveMs)}`],
   'docs/settings.md': [
-    `| \`MAYFLY_POOL\` | \`${Object.entries(config.pool).map(([size, count]) => `${size}=${count}`).join()}\` |`,
+    `| \`MAYFLY_POOL\` | \`${Object.entries(config.pool)
+      .map(([size, count]) => `${size}=${count}`)
+      .join()}\` |`,
     `| \`MAYFLY_PRICE_SMALL\`, \`MAYFLY_PRICE_MEDIUM\`, \`MAYFLY_PRICE_LARGE\` | \`${usd(config.prices.small)}\`, \`${usd(config.prices.medium)}\`, \`${usd(config.prices.large)}\` |`,
     `| \`MAYFLY_BOOTSTRAP_CREDIT_USD\` | \`${config.bootstrapCreditMicroUsd / 1_000_000}\` |`,
     `| \`MAYFLY_PRICE_SNAPSHOT_GB_MONTH\` | \`${config.snapshotPriceMicroUsdPerGbMonth}\` |`,
