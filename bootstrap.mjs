@@ -162,7 +162,7 @@ async function install() {
   const different = differencesFromLock();
   if (different.length > 0) {
     fail(
-      `✗ npm packages … ${elapsed()}. npm did not install what package-lock.json lists: ${different.slice(0, 5).join(', ')}. Restore package-lock.json, then try again.`,
+      `✗ npm packages … ${elapsed()}. The installed packages are not those that package-lock.json lists: ${different.slice(0, 5).join(', ')}. Restore package-lock.json, then try again.`,
     );
   }
   say(`✓ npm packages … ${elapsed()}`);

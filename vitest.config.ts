@@ -34,7 +34,7 @@ const unitTests = {
 /** Likewise. With more, emulated machines slow each other down. */
 const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
 
-/** These wait for minutes, so they come first: beside them others work. */
+/** These wait for minutes. One of them waits at a time, and starts early: beside it others work. */
 const waiting = /\/(?:timeouts-and-expiry|rate-limits|expiry)\.test\.ts$/;
 
 /** These compare speeds, so they come last of those that run alone: `npm test` runs the unit tests beside the first. */
@@ -43,11 +43,14 @@ const compareSpeeds = suites.filter(({ alone }) => alone === speeds).map(({ file
 class FilesInOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const rank = ({ moduleId }: TestSpecification) => {
-      if (waiting.test(moduleId)) return 0;
-      return compareSpeeds.some((file) => moduleId.endsWith(file)) ? 2 : 1;
-    };
-    return sorted.toSorted((a, b) => rank(a) - rank(b));
+    const waits = sorted.filter(({ moduleId }) => waiting.test(moduleId));
+    const others = sorted.filter((file) => !waits.includes(file));
+    const isMeasuring = ({ moduleId }: TestSpecification) => compareSpeeds.some((file) => moduleId.endsWith(file));
+    const isBeside = ({ project }: TestSpecification) => project.name === 'machines' || project.name === 'conformance';
+    const beside = others.filter(isBeside);
+    for (const [index, file] of waits.entries()) beside.splice(index * inParallel.maxWorkers, 0, file);
+    const rest = others.filter((file) => !isBeside(file));
+    return [...rest.filter((file) => !isMeasuring(file)), ...rest.filter(isMeasuring), ...beside];
   }
 }
 
