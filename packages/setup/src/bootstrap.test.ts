@@ -59,7 +59,9 @@ test.each([
 ])('set-up stops if npm installed %s', (_what, packages) => {
   const { status, stderr, isComplete } = install(packages);
   expect([status, isComplete]).toEqual([1, false]);
-  expect(stderr).toMatch(/The installed packages are not those that package-lock.json lists: node_modules\/(pino|other)\. Restore/);
+  expect(stderr).toMatch(
+    /The installed packages are not those that package-lock.json lists: node_modules\/(pino|other)\. Restore/,
+  );
 });
 
 test('no package in the lock file needs an install script', () => {
