@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '#server/machines/host/run-program.ts';
@@ -43,15 +43,17 @@ const freeBytes = () => {
   return bavail * bsize;
 };
 
-/** Takes space until this much is left. Returns a function that gives it back. */
+/** Takes space at once until this much is left, or nearly none. Returns a function that gives it back. */
 async function fillUpTo(leftBytes: number): Promise<() => Promise<void>> {
-  const path = join(fileSystem.path, 'filler');
-  const release = () => rm(path, { force: true });
+  const folder = join(fileSystem.path, 'filler');
+  const release = () => rm(folder, { recursive: true, force: true });
   onTestFinished(release);
-  const blocks = Math.ceil((freeBytes() - leftBytes) / mib);
-  // Others take space meanwhile, so it may not get all of it.
-  const fill = runProgram('fallocate', ['-l', `${blocks}M`, path], { deadlineMs: 60_000 });
-  await fill.catch(() => runProgram('dd', ['if=/dev/zero', `of=${path}`, 'bs=1M', 'status=none']).catch(() => {}));
+  await mkdir(folder);
+  // fallocate writes nothing, so it takes no time. Others take space meanwhile: what they may need is left to the next file.
+  for (let part = 0; part < 20 && freeBytes() > leftBytes + mib; part += 1) {
+    const bytes = Math.ceil((freeBytes() - leftBytes) * 0.95);
+    await runProgram('fallocate', ['-l', String(bytes), join(folder, String(part))]).catch(() => {});
+  }
   return release;
 }
 
