@@ -144,7 +144,7 @@ s.sendto(b"ping", ("203.0.113.1", 7777)); print(s.recv(10).decode())`;
     const listen = 'import socket, time; s = socket.create_server(("0.0.0.0", 8000)); time.sleep(600)';
     await run(`(python3 -c '${listen}' >/dev/null 2>&1 &)`, 'other');
     const listening =
-      'for i in $(seq 100); do { : 3<>/dev/tcp/127.0.0.1/8000; } 2>/dev/null && exit; sleep 0.2; done; exit 1';
+      'for i in $(seq 1000); do { : 3<>/dev/tcp/127.0.0.1/8000; } 2>/dev/null && exit; sleep 0.2; done; exit 1';
     expect((await run(listening, 'other')).exitCode).toBe(0);
     const addresses = ['10.213.0.2', '10.213.0.6'];
     const [fromMachine, ...fromOutside] = await Promise.all([

@@ -15,7 +15,7 @@ const mib = 1024 ** 2;
 const reserveMib = 250;
 /** Twice the reserve, room for the ballast, and what the machines and the file system itself take: all beyond that a guest would have to fill. */
 const diskMib = 800;
-/** Between two commands of the innocent sandbox, because its CPU is that of the other guests too. */
+/** Between two commands of the innocent sandbox, which shares its CPU with the other guests. */
 const pauseMs = 200;
 
 let fileSystem: SmallFileSystem;

@@ -19,7 +19,7 @@ const againMib = Math.round(filledMib / 3);
 /** What the innocent sandbox keeps. */
 const keptMib = 144;
 
-/** Between two commands of the innocent sandbox, because its CPU is that of the other guests too. */
+/** Between two commands of the innocent sandbox, which shares its CPU with the other guests. */
 const pauseMs = 200;
 
 let service: TestService;

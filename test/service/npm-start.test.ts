@@ -179,7 +179,7 @@ it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm s
 });
 
 // They mostly wait for processes to start and to end, so they run together, each with the `expect` of its own test.
-describe.concurrent('a stop in an orderly way', () => {
+describe.concurrent('an orderly stop', () => {
   it('closing the terminal of npm start stops the service in an orderly way', async (test) => {
     const { expect } = test;
     const place = await newPlace(test);

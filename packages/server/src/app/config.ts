@@ -108,7 +108,7 @@ export interface Config {
   readonly trustProxy: boolean | string;
   /** Whether /metrics is served to other hosts. */
   readonly metricsPublic: boolean;
-  /** Whoever sends it may read /metrics from anywhere. Secret. */
+  /** Clients that send it may read /metrics from anywhere. Secret. */
   readonly metricsToken: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
 }

@@ -311,4 +311,32 @@ describe('opening the channel', () => {
       cause: { message: 'the machine is gone' },
     });
   });
+
+  const endingSession = async () => {
+    const peer = await openPeer();
+    void answerAttach(peer).then(async () => peer.control.write(`ended ${await peer.nonce}\n`));
+    return peer.channel;
+  };
+
+  it('attaches again when the agent ended the session before its first answer', async () => {
+    const peer = await openPeer();
+    const serving = serve(peer, () => {});
+    const channels = [await endingSession(), await endingSession(), peer.channel];
+    const machine = { id: 'm', openAgentChannel: async () => channels.shift() ?? peer.channel };
+    const agent = await createGuestConnector().attach(machine, 60_000);
+    agents.push(agent);
+    await serving;
+    expect((await agent.hello()).protocol).toBe(1);
+  });
+
+  it('gives up on an agent that ends every session', async () => {
+    let opened = 0;
+    const openAgentChannel = async () => {
+      opened += 1;
+      return await endingSession();
+    };
+    const refused = createGuestConnector().attach({ id: 'm', openAgentChannel }, 60_000);
+    await expect(refused).rejects.toThrow('the agent ended the session');
+    expect(opened).toBe(3);
+  });
 });

@@ -11,7 +11,7 @@ import { watchControlPort } from './attach/control-port.ts';
 import { createNonce, synchronise } from './attach/synchronise.ts';
 import { Http2GuestAgent } from './calls/agent.ts';
 import type { WallClock } from './calls/clock.ts';
-import { NoAnswer } from './guest-errors.ts';
+import { NoAnswer, SessionEnded } from './guest-errors.ts';
 import { defaultDeadlines, type GuestDeadlines } from './guest-limits.ts';
 
 export interface GuestConnectorOptions {
@@ -22,6 +22,9 @@ export interface GuestConnectorOptions {
 
 /** How much longer than synchronising an attempt may take until the first answer. */
 const firstAnswerFactor = 5;
+
+/** How many sessions an agent may end before its first answer. */
+const maxEndedSessions = 3;
 
 /** Attaches as docs/agent-protocol.md describes. Resolves only with agents that have answered a first call. */
 export function createGuestConnector(options: GuestConnectorOptions = {}): GuestConnector {
@@ -41,11 +44,15 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
     channel.data.on('error', () => {});
     const sessionOver = watchControlPort(channel.control, nonce);
     let connection: Connection | undefined;
+    let overReason: string | undefined;
     try {
       await synchronise(channel, nonce, syncMs, deadlines.attachRepeatMs);
       const opened = new Connection(channel);
       connection = opened;
-      void sessionOver.then((reason) => opened.end(reason));
+      void sessionOver.then((reason) => {
+        overReason = reason;
+        opened.end(reason);
+      });
       const agent = new Http2GuestAgent(opened, deadlines, now);
       await (identity ? agent.setIdentity(identity, leftMs()) : agent.hello(leftMs()));
       return agent;
@@ -54,6 +61,7 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
       channel.close();
       channel.data.destroy();
       channel.control.destroy();
+      if (overReason !== undefined) throw new SessionEnded(overReason, { cause });
       if (cause instanceof GuestUnreachable) throw cause;
       throw new GuestUnreachable('the agent refused the attach', { cause });
     }
@@ -63,14 +71,17 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
     attachChannel: (channel, deadlineMs) => attachOver(channel, deadlineMs, deadlineMs),
     attach: async (machine, deadlineMs, identity) => {
       const leftMs = countdown(deadlineMs);
+      let endedSessions = 0;
       for (let syncMs = deadlines.firstSyncMs; ; syncMs *= 2) {
         const channel = await openChannel(machine, leftMs());
         const attemptMs = Math.min(firstAnswerFactor * syncMs, leftMs());
         try {
           return await attachOver(channel, Math.min(syncMs, leftMs()), attemptMs, identity);
         } catch (error) {
+          if (error instanceof SessionEnded) endedSessions += 1;
           // QEMU may leave a port throttled after its host died in the middle of a write. Reconnecting clears that.
-          if (!(error instanceof NoAnswer) || leftMs() <= 1) throw error;
+          else if (!(error instanceof NoAnswer)) throw error;
+          if (endedSessions === maxEndedSessions || leftMs() <= 1) throw error;
         }
       }
     },

@@ -45,7 +45,7 @@ export interface HttpDeps {
   readonly metricsPage: MetricsPage;
   /** Whether clients on other hosts may read the metrics. */
   readonly metricsPublic: boolean;
-  /** Whoever sends it as a bearer token may read the metrics too. */
+  /** Clients that send it as a bearer token may read the metrics too. */
   readonly metricsToken: string | undefined;
   /** The public URL of the preview with this token. */
   readonly previewUrl: (token: string) => string;

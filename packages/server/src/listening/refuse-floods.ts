@@ -10,7 +10,7 @@ interface FloodOptions {
   /** Whose X-Forwarded-For is trusted, see `trustedProxies`. */
   readonly trustProxy: boolean | string;
   readonly metrics: Pick<Metrics, 'connectionRefused'>;
-  /** Must be paced: whoever floods causes the lines. */
+  /** Must be paced, because a flood causes many lines. */
   readonly log: Log;
 }
 

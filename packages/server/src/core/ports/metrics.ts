@@ -21,7 +21,7 @@ type PreviewOutcome = (typeof previewOutcomes)[number];
 /** Why the gateway itself answers a visitor of a preview. */
 export type PreviewRefusal = Exclude<PreviewOutcome, 'served' | 'upgraded'>;
 
-/** The ports that strangers can reach: the API's and that of previews. */
+/** The ports that strangers can reach: one for the API, one for previews. */
 export const listeningPorts = ['api', 'previews'] as const;
 export type ListeningPort = (typeof listeningPorts)[number];
 

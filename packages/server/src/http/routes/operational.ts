@@ -26,7 +26,7 @@ function healthRoute(app: HttpApp, deps: HttpDeps): void {
 }
 
 /**
- * GET /metrics: for everyone if the metrics are public, else for whoever sends the token and for clients on this host; 404 for all others. Behind a proxy,
+ * GET /metrics: for everyone if the metrics are public, else for clients that send the token and for those on this host; 404 for all others. Behind a proxy,
  * strangers' requests also come from this host, and not every proxy adds a header that tells, so only the token counts.
  */
 function metricsRoute(app: HttpApp, { metricsPage, metricsPublic, metricsToken, trustProxy }: HttpDeps): void {

@@ -12,7 +12,7 @@ import { addCreationToLedger } from './0007-creation-in-ledger.ts';
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
 /** All migrations, oldest first. Append only: never edit, rename or remove one. */
-const steps: Readonly<Record<string, Step>> = {
+export const steps: Readonly<Record<string, Step>> = {
   '0001-accounts-sandboxes-executions': createFirstTables,
   '0002-ledger-limits-previews': addLedgerLimitsPreviews,
   '0003-machines-retention': addMachinesAndRetention,

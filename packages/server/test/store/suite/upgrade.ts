@@ -2,11 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { Store } from '../../../src/core/ports/store/store.ts';
 import { createFirstTables } from '../../../src/store/migrations/0001-accounts-sandboxes-executions.ts';
-import { addLedgerLimitsPreviews } from '../../../src/store/migrations/0002-ledger-limits-previews.ts';
-import { addMachinesAndRetention } from '../../../src/store/migrations/0003-machines-retention.ts';
-import { addStoredOutput } from '../../../src/store/migrations/0004-stored-output.ts';
-import { addAuditTrail } from '../../../src/store/migrations/0005-audit-trail.ts';
-import { addSnapshots } from '../../../src/store/migrations/0006-snapshots.ts';
+import { steps } from '../../../src/store/migrations/migrate.ts';
 import type { MigrationEngine } from '../../../src/store/schema.ts';
 
 /** An empty database, and the store that opens on it. */
@@ -17,14 +13,8 @@ export interface EmptyDatabase {
   readonly open: () => Promise<Store>;
 }
 
-const firstSix = {
-  '0001-accounts-sandboxes-executions': createFirstTables,
-  '0002-ledger-limits-previews': addLedgerLimitsPreviews,
-  '0003-machines-retention': addMachinesAndRetention,
-  '0004-stored-output': addStoredOutput,
-  '0005-audit-trail': addAuditTrail,
-  '0006-snapshots': addSnapshots,
-};
+/** The migrations before the one under test. */
+const firstSix = Object.entries(steps).filter(([name]) => name < '0007');
 
 /** Databases of earlier versions are migrated without loss. */
 export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
@@ -57,9 +47,9 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
 
   test('sandboxes that were charged before the ledger kept their creation count by it, or by the start of their run', async () => {
     const { db, engine, open } = await openEmpty();
-    for (const step of Object.values(firstSix)) await step(db, engine);
+    for (const [, step] of firstSix) await step(db, engine);
     await sql`create table kysely_migration (name varchar(255) primary key, timestamp varchar(255))`.execute(db);
-    for (const name of Object.keys(firstSix)) {
+    for (const [name] of firstSix) {
       await sql`insert into kysely_migration values (${name}, '2026-01-01')`.execute(db);
     }
     await sql`insert into accounts (id, email, email_key, suspended, created_at_ms)
