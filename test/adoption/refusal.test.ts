@@ -127,7 +127,6 @@ it('a machine whose adoption fails at any step is destroyed and leaves nothing',
   expect(adopting.map(({ name }) => name)).toEqual([
     'adopt network',
     'start dns',
-    'lease uid',
     'find agent ports',
     'connect monitor',
     'share agent sockets',

@@ -3,6 +3,7 @@ import {
   type MachineNetwork,
   MachineNetworks,
   type MachineNetworksOptions,
+  type OrphanLeases,
 } from '../../src/machines/qemu/network/machine-networks.ts';
 import { ReleaseStack } from '../../src/machines/qemu/release-stack.ts';
 import { runStep } from '../../src/machines/qemu/steps.ts';
@@ -47,8 +48,14 @@ serveRpc({
   adopt: ({ slot }: { slot: number }) => keep((releases) => opened().adopt(slot, releases)),
   setEgress: ({ slot, egress }: { slot: number; egress: EgressPolicy }) => networkOf(slot).setEgress(egress),
   release: ({ slot }: { slot: number }) => networkOf(slot).release(),
-  sweep: ({ liveSlots }: { liveSlots: number[] }) =>
-    opened().sweep(new Set(liveSlots), (releases) => releases.release()),
+  /** `foreignSlots` are leased to other host processes. */
+  sweep: ({ liveSlots, foreignSlots = [] }: { liveSlots: number[]; foreignSlots?: number[] }) => {
+    const leases: OrphanLeases = {
+      hold: (slots) => slots.filter((slot) => !foreignSlots.includes(slot)).map((slot) => ({ slot, uid: 1 })),
+      release: () => {},
+    };
+    return opened().sweep(new Set(liveSlots), leases, (releases) => releases.release());
+  },
   reclaim: ({ owner, slots }: { owner: string; slots: number[] }) => opened().reclaim(owner, new Set(slots)),
   repair: () => opened().repair(),
   logLines: () => lines(),

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { pinoLog } from '../../../test/machines/pino-log.ts';
 import { type AdoptionParts, adoptMachines } from './adopt.ts';
 import { readProcessIdentity } from './jail/proc.ts';
+import { UidLeases } from './jail/uid-leases.ts';
 import { machineLayout, writeMachineRecord } from './machine-folder.ts';
 import { CleanupRetrier } from './release-stack.ts';
 import { runStep } from './steps.ts';
@@ -27,6 +28,7 @@ afterEach(async () => {
 /** An adoption in which every machine's resources are missing and removals do nothing, unless overridden. */
 function parts(overrides: Partial<AdoptionParts> = {}): AdoptionParts {
   return {
+    dataDir: '/data',
     machinesDir,
     resources: {
       folderOf: (id) => join(machinesDir, id),
@@ -35,7 +37,7 @@ function parts(overrides: Partial<AdoptionParts> = {}): AdoptionParts {
       shareAgentSockets: async () => {},
     },
     cgroups: { list: async () => [], memoryBytesOf: async () => 0 },
-    leases: { reclaim: () => [] },
+    leases: { takeOver: () => [], release: () => {}, reclaim: () => [] },
     networks: { sweep: async () => 0 },
     agentSockets: { list: async () => [] },
     // The processes of this test are its own children, whose ids are not reused.
@@ -91,7 +93,7 @@ it('removes orphans at the same time, up to a limit, and sweeps networks and uid
     running -= 1;
     order.push('orphan');
   };
-  const { resources } = parts();
+  const { resources, leases } = parts();
   await adoptMachines(
     parts({
       resources: { ...resources, pushOrphan: (_id, releases) => releases.push('remove folder', removeOrphan) },
@@ -105,6 +107,7 @@ it('removes orphans at the same time, up to a limit, and sweeps networks and uid
         },
       },
       leases: {
+        ...leases,
         reclaim: () => {
           order.push('uids');
           return [2_100_001];
@@ -129,4 +132,25 @@ it('does not let machines wait for the removal of orphans', async () => {
     },
   };
   expect(await adoptMachines(parts({ networks }))).toEqual([]);
+});
+
+it('holds the slots of orphaned networks until they are removed, apart from those that another host process has leased', async () => {
+  const range = { databasePath: join(machinesDir, 'leases', 'uids.db'), firstUid: 2_100_000, slots: 3 };
+  using leases = new UidLeases('/data', range);
+  using others = new UidLeases('/other', range);
+  expect(others.acquire().slot).toBe(0);
+  const networks: AdoptionParts['networks'] = {
+    sweep: async (_runningSlots, orphanLeases) => {
+      const held = orphanLeases.hold([0, 1]);
+      expect(held.map(({ slot }) => slot)).toEqual([1]);
+      const another = others.acquire();
+      expect(another.slot).toBe(2);
+      others.release(another);
+      for (const lease of held) orphanLeases.release(lease);
+      return held.length;
+    },
+  };
+  await adoptMachines(parts({ networks, leases }));
+  expect(others.acquire().slot).toBe(1);
+  expect(lines()).toContainEqual(expect.objectContaining({ event: 'orphans_removed', networks: 1 }));
 });

@@ -6,11 +6,11 @@ import type { HostResources } from './host-resources.ts';
 import type { Cgroups } from './jail/cgroups.ts';
 import { isSameProcess, type ProcessIdentity } from './jail/proc.ts';
 import type { ProcessKiller } from './jail/process-killer.ts';
-import type { UidLeases } from './jail/uid-leases.ts';
+import type { UidLease, UidLeases } from './jail/uid-leases.ts';
 import { QemuMachine } from './machine.ts';
 import { type MachineRecord, machineLayout, readMachineRecord, updateMachineRecord } from './machine-folder.ts';
 import { AdoptedProcess } from './machine-process.ts';
-import type { MachineNetworks } from './network/machine-networks.ts';
+import type { MachineNetworks, OrphanLeases } from './network/machine-networks.ts';
 import { connectMonitor } from './qmp/qmp-client.ts';
 import { finishMigration } from './qmp/save-memory.ts';
 import { type CleanupRetrier, ReleaseStack } from './release-stack.ts';
@@ -18,10 +18,12 @@ import type { MachineSaver } from './snapshots/save.ts';
 import type { StepRunner } from './steps.ts';
 
 export interface AdoptionParts {
+  /** The data folder of this host process. */
+  readonly dataDir: string;
   readonly machinesDir: string;
   readonly resources: Pick<HostResources, 'folderOf' | 'adopt' | 'pushOrphan' | 'shareAgentSockets'>;
   readonly cgroups: Pick<Cgroups, 'list' | 'memoryBytesOf'>;
-  readonly leases: Pick<UidLeases, 'reclaim'>;
+  readonly leases: Pick<UidLeases, 'takeOver' | 'release' | 'reclaim'>;
   readonly networks: Pick<MachineNetworks, 'sweep'>;
   readonly agentSockets: Pick<AgentSockets, 'list'>;
   readonly killer: Pick<ProcessKiller, 'killProcess'>;
@@ -126,7 +128,11 @@ async function removeOrphans(
     }),
   );
   const runningSlots = new Set(running.map(({ lease }) => lease.slot));
-  const removedNetworks = await networks.sweep(runningSlots, (releases) => cleanup.release(releases));
+  const orphanLeases: OrphanLeases<UidLease> = {
+    hold: (slots) => leases.takeOver(parts.dataDir, slots).filter(({ slot }) => slots.includes(slot)),
+    release: (lease) => leases.release(lease),
+  };
+  const removedNetworks = await networks.sweep(runningSlots, orphanLeases, (releases) => cleanup.release(releases));
   const uids = leases.reclaim();
   if (orphans.size + removedNetworks + uids.length > 0) {
     log.warn({ machines: [...orphans], networks: removedNetworks, uids }, 'orphans_removed');

@@ -110,10 +110,9 @@ export class HostResources {
     releases.push('release network', () => networkReleases.release());
     this.#pushCgroup(id, releases);
     this.#pushDisk(layout, releases);
-    // Before its network is touched: the slot of a uid that another machine holds is that machine's.
-    leases.refuseForeign(lease);
+    // Before its network is touched: the slot of a uid that another machine holds is that machine's, and nobody may lease it from here on.
+    leases.adopt(lease);
     const network = await networks.adopt(lease.slot, networkReleases);
-    await step('lease uid', async () => leases.adopt(lease));
     return { id, size, layout, lease, network };
   }
 

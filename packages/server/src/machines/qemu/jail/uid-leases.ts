@@ -79,17 +79,11 @@ export class UidLeases implements Disposable {
     });
   }
 
-  /** Throws when the uid is leased to another machine. */
-  refuseForeign({ uid, token }: UidLease): void {
-    const current = this.#db.prepare('SELECT token FROM lease WHERE uid = ?').get(uid);
-    if (current && current.token !== token) throw new Error(`User id ${uid} is leased to another machine.`);
-  }
-
   /** Takes over the lease of a machine that an earlier host process left running. Throws when the uid is leased to another machine. */
-  adopt(lease: UidLease): void {
-    const { uid, token } = lease;
+  adopt({ uid, token }: UidLease): void {
     this.#transaction(() => {
-      this.refuseForeign(lease);
+      const current = this.#db.prepare('SELECT token FROM lease WHERE uid = ?').get(uid);
+      if (current && current.token !== token) throw new Error(`User id ${uid} is leased to another machine.`);
       this.#db.prepare('DELETE FROM lease WHERE uid = ?').run(uid);
       this.#insert(uid, token);
     });
@@ -121,10 +115,10 @@ export class UidLeases implements Disposable {
   }
 
   /**
-   * Holds the leases of a data folder whose host process is gone, and leases the given slots for it, so that nobody else uses them. Leaves out
-   * slots that are leased for another data folder. Returns the slots.
+   * Holds the leases of a data folder whose earlier host process is gone, and leases the given slots for it, so that nobody else uses them.
+   * Leaves out slots that are leased for another data folder. Returns all leases of the data folder.
    */
-  takeOver(dataDir: string, slots: readonly number[]): Set<number> {
+  takeOver(dataDir: string, slots: readonly number[]): UidLease[] {
     const { firstUid } = this.#range;
     return this.#transaction(() => {
       const insert = this.#db.prepare(
@@ -132,8 +126,13 @@ export class UidLeases implements Disposable {
       );
       for (const slot of slots) insert.run(firstUid + slot, randomUUID(), dataDir, this.#holder);
       this.#db.prepare('UPDATE lease SET holder = ? WHERE data_folder = ?').run(this.#holder, dataDir);
-      const rows = this.#db.prepare('SELECT uid FROM lease WHERE data_folder = ?').all(dataDir);
-      return new Set(rows.map(({ uid }) => Number(uid) - firstUid));
+      const rows = this.#db.prepare('SELECT uid, token FROM lease WHERE data_folder = ?').all(dataDir);
+      return rows.map(({ uid, token }) => ({
+        slot: Number(uid) - firstUid,
+        uid: Number(uid),
+        gid: Number(uid),
+        token: String(token),
+      }));
     });
   }
 

@@ -150,6 +150,9 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
 
     const second = await lab.service();
     await second.ask('adopt', { slot: 1 });
+    // Another host process that has leased a slot meanwhile creates a network there at any moment.
+    expect(await second.ask('sweep', { liveSlots: [1], foreignSlots: [2] })).toBe(0);
+    expect(lab.sh('ip netns')).toContain('mayfly-2');
     expect(await second.ask('sweep', { liveSlots: [1] })).toBe(1);
     expect(
       lab

@@ -41,6 +41,13 @@ export interface SlotLease {
   readonly uid: number;
 }
 
+/** The leases of the slots whose networks a sweep removes. */
+export interface OrphanLeases<L extends SlotLease = SlotLease> {
+  /** Leases the slots. Leaves out those that another data folder has leased meanwhile: it removes what it finds there. */
+  hold(slots: readonly number[]): readonly L[];
+  release(lease: L): void;
+}
+
 export interface MachineNetworksOptions {
   /** Identifies the host process across restarts, e.g. its data folder. A host process sweeps only its own networks. */
   readonly owner: string;
@@ -184,13 +191,21 @@ export class MachineNetworks implements AsyncDisposable {
     return this.#records.write(slot, { owner: this.#owner, egress, isApplied, rulesDigest: this.#rulesDigest });
   }
 
-  /** Removes this owner's orphaned networks: neither in a live slot nor in use by this object. Returns how many there were. */
-  async sweep(liveSlots: ReadonlySet<number>, discard: (releases: ReleaseStack) => Promise<void>): Promise<number> {
+  /**
+   * Removes this owner's orphaned networks: neither in a live slot nor in use by this object. Leases their slots meanwhile, so that no other
+   * host process creates a network in one. Returns how many there were.
+   */
+  async sweep<L extends SlotLease>(
+    liveSlots: ReadonlySet<number>,
+    leases: OrphanLeases<L>,
+    discard: (releases: ReleaseStack) => Promise<void>,
+  ): Promise<number> {
     const recorded = await this.#records.slotsOf(this.#owner);
-    const orphans = recorded.filter((slot) => !liveSlots.has(slot) && !this.#usedSlots.has(slot));
-    const stacks = orphans.map((slot) => {
+    const orphans = leases.hold(recorded.filter((slot) => !liveSlots.has(slot) && !this.#usedSlots.has(slot)));
+    const stacks = orphans.map((lease) => {
       const releases = new ReleaseStack(this.#step);
-      this.#track(planSlot(slot, this.#host.range), releases);
+      releases.push('release uid', () => leases.release(lease));
+      this.#track(planSlot(lease.slot, this.#host.range), releases);
       return releases;
     });
     await new PQueue({ concurrency: sweepConcurrency }).addAll(stacks.map((releases) => () => discard(releases)));

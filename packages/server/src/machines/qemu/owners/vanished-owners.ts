@@ -57,7 +57,8 @@ async function reclaimIfVanished(parts: ReclaimParts, dataDir: string): Promise<
     return;
   }
   // From here on the leases are this host process's, so that no other one uses a slot before its network is removed.
-  const slots = leases.takeOver(dataDir, await networks.slotsOf(dataDir));
+  const held = leases.takeOver(dataDir, await networks.slotsOf(dataDir));
+  const slots = new Set(held.map(({ slot }) => slot));
   await new PQueue({ concurrency: cleanupConcurrency }).addAll(ids.map((id) => () => cgroups.remove(id)));
   await processGroups.remove(serviceGroupOf(dataDir));
   const removed = await networks.reclaim(dataDir, slots);
