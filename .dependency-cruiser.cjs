@@ -2,7 +2,7 @@ const { readdirSync } = require('node:fs');
 const path = require('node:path');
 
 /**
- * The directions of imports: contract ← core ← adapters ← app, host and supervisor (one for each process) ← setup. Adapters never import each other.
+ * The directions of imports: contract ← core ← adapters ← app, host-process and supervisor (one for each process) ← setup. Adapters never import each other.
  */
 const server = '^packages/server/src';
 const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics'];
@@ -73,6 +73,7 @@ module.exports = {
           `${server}/core/`,
           `${server}/${adapter}/`,
           ...(servers.includes(adapter) ? [`${server}/listening/`] : []),
+          ...(adapter === 'machines' ? [`${server}/system/`] : []),
         ],
       },
     })),
@@ -85,28 +86,45 @@ module.exports = {
     {
       name: 'host-process-imports-only-machines-and-ports',
       severity: 'error',
-      from: { path: `${server}/host/`, pathNot: test },
+      from: { path: `${server}/host-process/`, pathNot: test },
       to: {
         path: '^packages/',
         pathNot: [
           '^packages/contract/',
           `${server}/core/(errors|ports|scheduling)/`,
-          `${server}/(host|machines|process)/`,
+          `${server}/(host-process|machines|process|system)/`,
         ],
       },
     },
     {
       name: 'nobody-imports-the-host-process',
       severity: 'error',
-      from: { path: '^packages/', pathNot: [`${server}/host/`, test, '^packages/[^/]+/test/'] },
-      to: { path: `${server}/host/`, pathNot: `${server}/host/settings\\.ts$` },
+      from: { path: '^packages/', pathNot: [`${server}/host-process/`, test, '^packages/[^/]+/test/'] },
+      to: { path: `${server}/host-process/`, pathNot: `${server}/host-process/settings\\.ts$` },
     },
     {
       name: 'the-remote-driver-runs-nothing',
       severity: 'error',
       from: { path: `${server}/machines/(protocol|remote)/`, pathNot: test },
+      to: { path: [`${server}/machines/(?!protocol/|remote/|egress/|ipv4)`, `${server}/system/(?!unix-sockets)`] },
+    },
+    {
+      name: 'system-imports-only-core',
+      severity: 'error',
+      from: { path: `${server}/system/`, pathNot: test },
+      to: { path: '^packages/', pathNot: [`${server}/core/(errors|ports|scheduling)/`, `${server}/system/`] },
+    },
+    {
+      name: 'confinement-imports-only-machines-and-system',
+      severity: 'error',
+      from: { path: `${server}/confinement/`, pathNot: test },
       to: {
-        path: `${server}/machines/(?!protocol/|remote/|host/(line-splitter|unix-sockets)|qemu/network/(egress-policy|plan/ipv4))`,
+        path: '^packages/',
+        pathNot: [
+          '^packages/contract/',
+          `${server}/core/(errors|ports|scheduling)/`,
+          `${server}/(confinement|machines|system)/`,
+        ],
       },
     },
     {
@@ -137,7 +155,7 @@ module.exports = {
       name: 'setup-uses-only-the-entries-of-the-server',
       severity: 'error',
       from: { path: '^packages/setup/', pathNot: test },
-      to: { path: `${server}/`, pathNot: `${server}/(app|guest|machines|supervisor)/index\\.ts$` },
+      to: { path: `${server}/`, pathNot: `${server}/(app|confinement|guest|machines|supervisor|system)/index\\.ts$` },
     },
     {
       name: 'server-does-not-know-the-set-up',

@@ -3,11 +3,11 @@
 import { once } from 'node:events';
 import { readConfig } from '#server/app/config.ts';
 import { greeting } from '#server/app/greeting.ts';
-import { machineLimits } from '#server/app/machine-limits.ts';
 import { startService } from '#server/app/service.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import { openLog } from '#server/process/log.ts';
+import { machineLimits } from '#server/supervisor/machine-limits.ts';
 import type { PreparedMachines } from '#server/supervisor/processes.ts';
 
 const machines = JSON.parse(process.argv[2] ?? '') as PreparedMachines;

@@ -21,7 +21,7 @@ import { resultGraceMs } from '#server/core/executions/run.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
 import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
-import { defaultHostLimits } from '#server/host/host-limits.ts';
+import { defaultHostLimits } from '#server/host-process/host-limits.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
 import { defaultSilenceMs } from '#server/machines/remote/host-connection.ts';

@@ -110,7 +110,7 @@ function codeOf(page: Page): string {
 /** Every variable that some code of the project reads. */
 function knownSettings(): Set<string> {
   const files = globSync(
-    ['packages/*/src/**/*.ts', 'packages/*/test/**/*.ts', 'test/**/*.ts', 'guest/**/*.go', 'host/**/*.go', '.ci/run'],
+    ['packages/*/src/**/*.ts', 'packages/*/test/**/*.ts', 'test/**/*.ts', 'guest/**/*.go', 'native/**/*.go', '.ci/run'],
     {
       cwd: repositoryRoot,
     },

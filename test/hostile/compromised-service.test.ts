@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '#server/app/config.ts';
-import { type ServiceFolders, serviceFolders } from '#server/machines/confinement/spec.ts';
-import { startConfined } from '#server/machines/confinement/start-confined.ts';
-import { findUser, serviceUserName } from '#server/machines/confinement/system-user.ts';
+import { type ServiceFolders, serviceFolders } from '#server/confinement/spec.ts';
+import { startConfined } from '#server/confinement/start-confined.ts';
+import { findUser, serviceUserName } from '#server/confinement/system-user.ts';
 import { agentSocketsOf, hostSocketPath } from '#server/machines/protocol/run-folder.ts';
 import { readProcessIdentity } from '#server/machines/qemu/jail/proc.ts';
 import { readMachineRecord } from '#server/machines/qemu/machine-folder.ts';
@@ -17,7 +17,7 @@ import { openLog } from '#server/process/log.ts';
 import { ServiceStarter } from '#server/supervisor/processes.ts';
 import { exitCodeOf } from '#server-test/confinement/confined.ts';
 import { copyProbe, forbiddenAttempts, type ProbeTargets, runProbe } from '#server-test/confinement/probe.ts';
-import type { FloodReport, FloodTask } from '#server-test/host/flood-host.ts';
+import type { FloodReport, FloodTask } from '#server-test/host-process/flood-host.ts';
 import { createSandbox, deleteSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
 import { leftovers, unexpectedResources } from '../support/chaos/held-resources.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
@@ -287,7 +287,7 @@ async function flood(): Promise<FloodReport> {
     silentConnections,
     foreignIds: [other.sandbox.id, other.snapshot.id, ...controlFileNames],
   };
-  const script = join(import.meta.dirname, '../../packages/server/test/host/flood-host.ts');
+  const script = join(import.meta.dirname, '../../packages/server/test/host-process/flood-host.ts');
   const argv = ['--disable-warning=ExperimentalWarning', script, JSON.stringify(task)];
   const { jailPath } = preparedHost().tools;
   const child = startConfined(jailPath, { ...(await starter.prepare()), argv }, { stdout: 'pipe' });

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { connectUnix } from '#server/machines/host/unix-sockets.ts';
 import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
+import { connectUnix } from '#server/system/unix-sockets.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 let host: TestDriver;

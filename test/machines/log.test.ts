@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { appendFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { connectUnix } from '#server/machines/host/unix-sockets.ts';
 import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
+import { connectUnix } from '#server/system/unix-sockets.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 const mib = 1024 * 1024;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { createGuestConnector } from '#server/guest/connector.ts';
-import { DriverServer } from '#server/host/driver-server.ts';
+import { DriverServer } from '#server/host-process/driver-server.ts';
 import { agentSocketsOf, agentsFolderOf, hostSocketPath, runFolderOf } from '#server/machines/protocol/run-folder.ts';
 import { QemuDriver } from '#server/machines/qemu/driver.ts';
 import { RemoteDriver } from '#server/machines/remote/remote-driver.ts';

@@ -1,7 +1,7 @@
 // Attaches to a machine and transfers 8 MiB; the test kills it meanwhile. Arguments: the machine's folder, "read" or "write".
 import { createGuestConnector } from '#server/guest/connector.ts';
-import { openAgentChannel } from '#server/machines/host/unix-sockets.ts';
 import { machineLayout } from '#server/machines/qemu/machine-folder.ts';
+import { openAgentChannel } from '#server/system/unix-sockets.ts';
 
 const [folder = '', direction = 'read'] = process.argv.slice(2);
 const maxBytes = 8 * 1024 ** 2;

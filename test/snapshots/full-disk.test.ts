@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { runProgram } from '#server/machines/host/run-program.ts';
+import { runProgram } from '#server/system/run-program.ts';
 import { call, createSandbox, output, type SandboxBody } from '../support/api-requests.ts';
 import { unlimitedRates } from '../support/service-settings.ts';
 import { mountSmallFileSystem, type SmallFileSystem } from '../support/small-file-system.ts';

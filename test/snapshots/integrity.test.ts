@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { runProgram } from '#server/machines/host/run-program.ts';
+import { runProgram } from '#server/system/run-program.ts';
 import { call, createSandbox, deleteSandbox, output, type Target } from '../support/api-requests.ts';
 import { leftovers } from '../support/chaos/held-resources.ts';
 import { length } from '../support/length.ts';

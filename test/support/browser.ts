@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { findCommand } from '#setup/host/probe.ts';
+import { findCommand } from '#setup/requirements/probe.ts';
 
 const run = promisify(execFile);
 const deadlineMs = 300_000;

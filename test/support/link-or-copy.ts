@@ -1,5 +1,5 @@
 import { link } from 'node:fs/promises';
-import { runProgram } from '#server/machines/host/run-program.ts';
+import { runProgram } from '#server/system/run-program.ts';
 
 /**
  * Gives a file of set-up's cache a second name, which takes no time although it may have gigabytes; on another file system the file is

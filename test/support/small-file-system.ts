@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runProgram } from '#server/machines/host/run-program.ts';
+import { runProgram } from '#server/system/run-program.ts';
 
 /** A real file system of a fixed size, in a file that is mounted over a loop device. */
 export interface SmallFileSystem extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import { ProgramFailed } from '@mayfly/server/machines';
 import { supervise } from '@mayfly/server/supervisor';
+import { ProgramFailed } from '@mayfly/server/system';
 import { createAnnouncer, SetupError } from './announce.ts';
 import { testBusy } from './commands/busy-tests.ts';
 import { printCodeMetrics, runBench, runQuickCheck, runTests } from './commands/checks.ts';
@@ -12,8 +12,8 @@ import { testTouched } from './commands/touched-tests.ts';
 import { uninstall } from './commands/uninstall.ts';
 import { updateGuest } from './commands/update-guest.ts';
 import { readEnvironment } from './environment.ts';
-import { refuseUnfitHost } from './host/problems.ts';
 import { keepEntries, type Prepared, prepare } from './prepare.ts';
+import { refuseUnfitHost } from './requirements/problems.ts';
 import { readSettings } from './systemd/environment-file.ts';
 import { refuseWithoutSystemd, systemdHost } from './systemd/systemd-host.ts';
 

@@ -15,12 +15,12 @@ import { builtAtMs, describeAge, readGuestUpdate } from './cache/guest-update.ts
 import { waitForLock } from './cache/lock.ts';
 import { markUsedEveryMs, pruneCache } from './cache/prune.ts';
 import { projectRoot, type SetupEnvironment } from './environment.ts';
-import { installPackages, readSignedBy } from './host/install-packages.ts';
-import { planInstall } from './host/install-plan.ts';
-import { probeHost } from './host/probe.ts';
-import { findProblems, formatProblems } from './host/problems.ts';
-import { type HostFacts, missingFor, type Purpose } from './host/requirements.ts';
-import { ensureServiceUser } from './host/service-user.ts';
+import { installPackages, readSignedBy } from './requirements/install-packages.ts';
+import { planInstall } from './requirements/install-plan.ts';
+import { probeHost } from './requirements/probe.ts';
+import { findProblems, formatProblems } from './requirements/problems.ts';
+import { type HostFacts, missingFor, type Purpose } from './requirements/requirements.ts';
+import { ensureServiceUser } from './requirements/service-user.ts';
 import { chooseDebianSources } from './steps/debian-tree.ts';
 import { chooseEngine } from './steps/engine.ts';
 import type { StepContext } from './steps/step.ts';

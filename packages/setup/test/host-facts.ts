@@ -1,4 +1,4 @@
-import { type FoundTool, type HostFacts, requiredTools } from '../src/host/requirements.ts';
+import { type FoundTool, type HostFacts, requiredTools } from '../src/requirements/requirements.ts';
 
 /** A Debian 12 host that has everything, with the given changes. */
 export function hostFacts(

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { tryLock } from '#server/machines/host/lock-file.ts';
 import { agentsFolderOf, runFolderOf } from '#server/machines/protocol/run-folder.ts';
+import { tryLock } from '#server/system/lock-file.ts';
 import { leasedUids } from '../host-state.ts';
 import { machinePids } from '../machine-processes.ts';
 

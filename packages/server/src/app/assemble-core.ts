@@ -7,7 +7,7 @@ import { AuditTrail } from '../core/audit/audit-trail.ts';
 import { type BudgetSettings, createBudgets } from '../core/budgets/budgets.ts';
 import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
-import { Launcher } from '../core/machines/launcher.ts';
+import { Launcher, launchConcurrency } from '../core/machines/launcher.ts';
 import { MachineRegistry } from '../core/machines/registry.ts';
 import { Teardowns } from '../core/machines/teardowns.ts';
 import { makePooledMachine } from '../core/pool/make-machine.ts';
@@ -28,7 +28,6 @@ import { SavesInFlight } from '../core/snapshots/saves-in-flight.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import { maxSavesInFlight } from '../machines/protocol/messages.ts';
 import type { Config } from './config.ts';
-import { launchConcurrency } from './machine-limits.ts';
 
 /** A small request takes about 0.3 ms. A write to SQLite waits for the disk, and output of 2 MiB takes as long to read: 1 to 3 ms. */
 const requestsPerTurn = 16;

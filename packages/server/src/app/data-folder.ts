@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { oneLine } from '../core/errors/api-error.ts';
-import { lockHolder, tryLock } from '../machines/host/lock-file.ts';
+import { lockHolder, tryLock } from '../system/lock-file.ts';
 import { ballastName } from './ballast.ts';
 import { StartError } from './start-error.ts';
 

@@ -3,7 +3,6 @@
 export { openLog } from '../process/log.ts';
 export { type Config, defaultCacheDir, readConfig } from './config.ts';
 export { isDataFolderInUse, removeDataFolder } from './data-folder.ts';
-export { oldGuestDays } from './guest-age.ts';
 export { type Service, startService } from './service.ts';
 export { describeHostProblems, StartError } from './start-error.ts';
 export { describeUntrusted, type TrustedIds, trustedIds } from './trusted-folder.ts';

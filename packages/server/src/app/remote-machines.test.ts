@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StubConnector } from '../../test/core/stub-guest.ts';
-import { HostLab } from '../../test/host/host-lab.ts';
+import { HostLab } from '../../test/host-process/host-lab.ts';
 import { RemoteDriver } from '../machines/remote/remote-driver.ts';
+import { hostCeilings } from '../supervisor/machine-limits.ts';
 import { type Config, readConfig } from './config.ts';
-import { hostCeilings } from './machine-limits.ts';
 import { startService } from './service.ts';
 
 const key = 'chosen-by-operator-0123456789abcdef';

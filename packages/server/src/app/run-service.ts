@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
+import { serviceFolders } from '../confinement/spec.ts';
+import { tlsCopies } from '../confinement/tls-copy.ts';
 import { type Destruction, destroyUntilGone } from '../core/sandboxes/destroy-all.ts';
 import { createGuestConnector } from '../guest/connector.ts';
-import { serviceFolders } from '../machines/confinement/spec.ts';
-import { tlsCopies } from '../machines/confinement/tls-copy.ts';
 import { runFolderOf } from '../machines/protocol/run-folder.ts';
 import { HostVersionMismatch } from '../machines/remote/host-connection.ts';
 import { RemoteDriver } from '../machines/remote/remote-driver.ts';

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type SizeName, sizeNames } from '@mayfly/contract';
 import { z } from 'zod';
-import { formatCidr, parseCidr } from '../machines/qemu/network/plan/ipv4.ts';
+import { formatCidr, parseCidr } from '../machines/ipv4.ts';
 
 /** An optional setting. An empty value counts as missing and gets the default. */
 export function setting<Value extends z.ZodType, const Default>(value: Value, defaultValue: Default) {

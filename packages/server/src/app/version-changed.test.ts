@@ -15,7 +15,10 @@ const deadlineMs = 120_000;
 test('a service whose host process came back in another version ends, so that it is started from the same code', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'version-'));
   await mkdir(join(dataDir, 'service'), { mode: 0o700 });
-  const host = new RpcChild([process.execPath, new URL('../../test/host/host-worker.ts', import.meta.url).pathname]);
+  const host = new RpcChild([
+    process.execPath,
+    new URL('../../test/host-process/host-worker.ts', import.meta.url).pathname,
+  ]);
   await host.ask('start', { dataDir });
   const main = new URL('./main.ts', import.meta.url).pathname;
   const settings = {

@@ -1,17 +1,4 @@
 /** The entry `@mayfly/server/machines`: what set-up needs to check a host and to build templates. */
-export { type PrivilegedPort, privilegedPorts } from './confinement/privileged-ports.ts';
-export { serviceLimits } from './confinement/process-cgroup.ts';
-export {
-  findGroup,
-  findUser,
-  groupsOf,
-  type SystemGroup,
-  type SystemUser,
-  serviceUserName,
-  usersOfGroup,
-} from './confinement/system-user.ts';
-export { tryLock } from './host/lock-file.ts';
-export { ProgramFailed, type RunProgramOptions, runProgram } from './host/run-program.ts';
 export { checkHostSupport, type HostPaths } from './qemu/check-host.ts';
 export type { HostTools } from './qemu/driver.ts';
 export { detectEngine, emulating, type QemuEngine } from './qemu/engine.ts';

@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { isOwn } from '../app/data-folder.ts';
 import { StartError } from '../app/start-error.ts';
-import { type ServiceFolders, serviceFolders, type UserIds } from '../machines/confinement/spec.ts';
+import { type ServiceFolders, serviceFolders, type UserIds } from '../confinement/spec.ts';
 import { agentSocketsOf, maxSocketPathBytes } from '../machines/protocol/run-folder.ts';
 import { makeRunFolder } from '../machines/qemu/agent-sockets.ts';
 

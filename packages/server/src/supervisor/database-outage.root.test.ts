@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { StubDriver } from '../../test/core/stub-driver.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
 import { PostgresServer } from '../../test/store/postgres-server.ts';
-import { DriverServer } from '../host/driver-server.ts';
-import { serviceFolders } from '../machines/confinement/spec.ts';
+import { serviceFolders } from '../confinement/spec.ts';
+import { DriverServer } from '../host-process/driver-server.ts';
 import { hostSocketPath } from '../machines/protocol/run-folder.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { Config } from '../app/config.ts';
 import { explainListen } from '../app/listen.ts';
 import { StartError, TemporaryStartError } from '../app/start-error.ts';
-import { type PrivilegedPort, privilegedPorts } from '../machines/confinement/privileged-ports.ts';
+import { type PrivilegedPort, privilegedPorts } from '../confinement/privileged-ports.ts';
 
 type AddressSettings = Pick<Config, 'host' | 'port' | 'previewHost' | 'previewPort'>;
 

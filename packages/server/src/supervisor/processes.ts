@@ -2,30 +2,26 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../app/config.ts';
-import { hostCeilings, machineLimits } from '../app/machine-limits.ts';
 import { TemporaryStartError } from '../app/start-error.ts';
-import type { Log } from '../core/ports/runtime.ts';
-import type { HostSettings } from '../host/settings.ts';
-import {
-  freshProcessCgroup,
-  processesInstance,
-  serviceGroupOf,
-  serviceLimits,
-} from '../machines/confinement/process-cgroup.ts';
-import { requiredPaths } from '../machines/confinement/service-view.ts';
+import { freshProcessCgroup, serviceLimits } from '../confinement/process-cgroup.ts';
+import { requiredPaths } from '../confinement/service-view.ts';
 import {
   type ConfinementSpec,
   hostConfinement,
   serviceConfinement,
   serviceFolders,
   type UserIds,
-} from '../machines/confinement/spec.ts';
-import { startConfined } from '../machines/confinement/start-confined.ts';
+} from '../confinement/spec.ts';
+import { startConfined } from '../confinement/start-confined.ts';
+import type { Log } from '../core/ports/runtime.ts';
+import type { HostSettings } from '../host-process/settings.ts';
 import type { QemuDriverOptions } from '../machines/qemu/driver.ts';
 import { detectCgroups } from '../machines/qemu/jail/cgroup-layout.ts';
 import { Cgroups } from '../machines/qemu/jail/cgroups.ts';
 import { ProcessKiller } from '../machines/qemu/jail/process-killer.ts';
+import { processesInstance, serviceGroupOf } from '../machines/qemu/owners/owner-records.ts';
 import { runStep } from '../machines/qemu/steps.ts';
+import { hostCeilings, machineLimits } from './machine-limits.ts';
 import { openablePorts } from './privileged-listeners.ts';
 
 /** What set-up built: everything that is needed to run machines. */
@@ -68,7 +64,7 @@ export async function startHost({ config, machines, user }: Plan): Promise<Child
     ...hostCeilings(config),
     refusedRanges: [...config.egressRefuse],
   };
-  const spec = hostConfinement({ ...node, argv: argvOf('host/main.ts'), cgroupProcs: [], env: process.env });
+  const spec = hostConfinement({ ...node, argv: argvOf('host-process/main.ts'), cgroupProcs: [], env: process.env });
   return startConfined(tools.jailPath, spec, { stdin: JSON.stringify(settings) });
 }
 

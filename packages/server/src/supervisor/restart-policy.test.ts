@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { notStartedCode } from '../machines/confinement/start-confined.ts';
+import { notStartedCode } from '../confinement/start-confined.ts';
 import { cannotStartCode, cannotStartYetCode } from '../process/exit-codes.ts';
 import { describeEnd, RestartPolicy } from './restart-policy.ts';
 

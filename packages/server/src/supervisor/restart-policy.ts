@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
+import { notStartedCode } from '../confinement/start-confined.ts';
 import { Backoff } from '../core/scheduling/backoff.ts';
-import { notStartedCode } from '../machines/confinement/start-confined.ts';
 import { cannotStartCode, cannotStartYetCode } from '../process/exit-codes.ts';
 
 /** How a process ended. */

@@ -1,6 +1,6 @@
 import type { Log } from '../core/ports/runtime.ts';
-import { runProgram } from '../machines/host/run-program.ts';
-import { connectUnix } from '../machines/host/unix-sockets.ts';
+import { runProgram } from '../system/run-program.ts';
+import { connectUnix } from '../system/unix-sockets.ts';
 
 const notifyMs = 10_000;
 

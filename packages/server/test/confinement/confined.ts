@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type ServicePlan, serviceFolders } from '../../src/machines/confinement/spec.ts';
-import { findUser, serviceUserName } from '../../src/machines/confinement/system-user.ts';
+import { type ServicePlan, serviceFolders } from '../../src/confinement/spec.ts';
+import { findUser, serviceUserName } from '../../src/confinement/system-user.ts';
 
 /** A user id that no host uses, for hosts without the service's user. */
 const unusedId = 2_100_200;

@@ -3,12 +3,12 @@ import { chmod, copyFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { ConfinementSpec } from '../../src/machines/confinement/spec.ts';
-import { startConfined } from '../../src/machines/confinement/start-confined.ts';
+import type { ConfinementSpec } from '../../src/confinement/spec.ts';
+import { startConfined } from '../../src/confinement/start-confined.ts';
 import { probeProgram } from '../network/go-tools.ts';
 import { exitCodeOf } from './confined.ts';
 
-/** What host/jail/probe tries besides what every Linux host has: by what it is, in words that complete "read …", "connect to …". */
+/** What native/jail/probe tries besides what every Linux host has: by what it is, in words that complete "read …", "connect to …". */
 export interface ProbeTargets {
   readonly read: Readonly<Record<string, string>>;
   readonly write: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync,
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The paths of the programs of host/net. */
+/** The paths of the programs of native/net. */
 export interface GoTools {
   readonly helperPath: string;
   readonly testguestPath: string;
@@ -19,16 +19,16 @@ const cacheFolder = join(root, 'node_modules/.cache/mayfly-net');
 /** Whether the Go programs of the host can be built here: a Go that is too old refuses to load their modules. */
 export function hasGo(): boolean {
   const env = { ...process.env, GOTOOLCHAIN: 'local' };
-  return spawnSync(goCommand, ['list', '-m'], { cwd: join(root, 'host/jail'), env, stdio: 'ignore' }).status === 0;
+  return spawnSync(goCommand, ['list', '-m'], { cwd: join(root, 'native/jail'), env, stdio: 'ignore' }).status === 0;
 }
 
-/** Builds the programs of host/net. The result is cached until their sources change. */
+/** Builds the programs of native/net. The result is cached until their sources change. */
 export function goTools(): GoTools {
-  const folder = buildOnce('host/net', ['.', './testguest']);
+  const folder = buildOnce('native/net', ['.', './testguest']);
   return { helperPath: join(folder, 'net'), testguestPath: join(folder, 'testguest') };
 }
 
-/** Builds host/jail and returns the path of the program. */
+/** Builds native/jail and returns the path of the program. */
 export function jailProgram(): string {
   return join(buildJail(), 'jail');
 }
@@ -39,7 +39,7 @@ export function probeProgram(): string {
 }
 
 function buildJail(): string {
-  return buildOnce('host/jail', ['.', './probe']);
+  return buildOnce('native/jail', ['.', './probe']);
 }
 
 function buildOnce(module: string, packages: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { tryLock } from '../../src/machines/host/lock-file.ts';
+import { tryLock } from '../../src/system/lock-file.ts';
 import { serveRpc } from './rpc.ts';
 
 /** A process that takes locks and keeps them until it exits. */

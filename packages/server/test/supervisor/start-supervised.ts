@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { serviceFolders } from '../../src/confinement/spec.ts';
 import type { Log } from '../../src/core/ports/runtime.ts';
 import { withDeadline } from '../../src/core/scheduling/deadline.ts';
-import { serviceFolders } from '../../src/machines/confinement/spec.ts';
 import { RemoteDriver } from '../../src/machines/remote/remote-driver.ts';
 import type { PreparedMachines } from '../../src/supervisor/processes.ts';
 

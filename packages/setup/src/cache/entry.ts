@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import { SetupError } from '../announce.ts';
 import { tryLock, waitForLock } from './lock.ts';
 

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { oldGuestDays } from '@mayfly/server/app';
+import { oldGuestDays } from '@mayfly/server/supervisor';
 import { type CacheEntry, entryPath, manifestPath } from './entry.ts';
 
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { tryLock as tryFileLock } from '@mayfly/server/machines';
+import { tryLock as tryFileLock } from '@mayfly/server/system';
 import { SetupError } from '../announce.ts';
 
 const retryMs = 200;

@@ -9,7 +9,8 @@ import {
   StartError,
   type TrustedIds,
 } from '@mayfly/server/app';
-import { hostCapabilities, hostStateDir, privilegedPorts, serviceLimits } from '@mayfly/server/machines';
+import { privilegedPorts, serviceLimits } from '@mayfly/server/confinement';
+import { hostCapabilities, hostStateDir } from '@mayfly/server/machines';
 import { wantedPorts } from '@mayfly/server/supervisor';
 import { SetupError } from '../announce.ts';
 import { projectRoot } from '../environment.ts';

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { createAnnouncer, formatElapsed } from '../announce.ts';
 import { readEnvironment } from '../environment.ts';
-import { refuseUnfitHost } from '../host/problems.ts';
 import { inconclusiveExitCode } from '../outer-machine/run.ts';
 import { prepare } from '../prepare.ts';
+import { refuseUnfitHost } from '../requirements/problems.ts';
 import { listTestFiles, namedTestFiles, testFilesOf } from '../suites/select.ts';
 import { suites } from '../suites/suites.ts';
 import { goChecks, prepareChecks, staticChecks, vitest } from './checks.ts';

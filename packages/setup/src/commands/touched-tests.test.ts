@@ -11,7 +11,7 @@ function suiteNamed(name: string): Suite {
 
 const changes = {
   since: 'HEAD~1 (0123456789)',
-  files: ['guest/agent/main.go', 'host/net/README.md', 'packages/server/src/store/schema.ts'],
+  files: ['guest/agent/main.go', 'native/net/README.md', 'packages/server/src/store/schema.ts'],
 };
 const files = ['test/conformance/limits/api-keys.test.ts', 'test/conformance/limits/rate-limits.test.ts'];
 const selection = {
@@ -41,12 +41,12 @@ it('leaves out vitest where nothing is selected, instead of running everything',
 });
 
 it('says what it chose and because of which files', () => {
-  const printed = describeSelection(changes, { ...selection, uncovered: ['host/new/main.go'] });
+  const printed = describeSelection(changes, { ...selection, uncovered: ['native/new/main.go'] });
   expect(printed).toContain('Files changed since HEAD~1 (0123456789): 3\n');
   expect(printed).toContain('conformance/limits  packages/server/src/store/schema.ts\n');
   expect(printed).toContain('npm run test:kvm');
   expect(printed).toContain('Files of unit tests: 1\nGo modules: guest agent\n');
-  expect(printed).toContain('No suite covers host/new/main.go.');
+  expect(printed).toContain('No suite covers native/new/main.go.');
 });
 
 it.each([

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tryLock } from '../cache/lock.ts';
 import { findUsedFiles } from '../cache/prune.ts';
-import { recordAddedPackages } from '../host/install-packages.ts';
+import { recordAddedPackages } from '../requirements/install-packages.ts';
 import { type InstalledHost, uninstallFrom } from './uninstall.ts';
 
 let root: string;

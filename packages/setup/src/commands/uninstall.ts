@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { isDataFolderInUse, readConfig, removeDataFolder } from '@mayfly/server/app';
-import { hostStateDir, type SystemUser, serviceUserName, takeDownUnusedHost } from '@mayfly/server/machines';
+import { type SystemUser, serviceUserName } from '@mayfly/server/confinement';
+import { hostStateDir, takeDownUnusedHost } from '@mayfly/server/machines';
 import { removeTree } from '../cache/entry.ts';
 import { containsUsedFile, findUsedFiles, listEntries, type UsedFiles } from '../cache/prune.ts';
 import { readEnvironment } from '../environment.ts';
@@ -14,9 +15,9 @@ import {
   type RunApt,
   readAddedPackages,
   runApt,
-} from '../host/install-packages.ts';
-import { backportsSourcesPath } from '../host/install-plan.ts';
-import { findCreatedUser, removeServiceUser } from '../host/service-user.ts';
+} from '../requirements/install-packages.ts';
+import { backportsSourcesPath } from '../requirements/install-plan.ts';
+import { findCreatedUser, removeServiceUser } from '../requirements/service-user.ts';
 import { readSettings } from '../systemd/environment-file.ts';
 import { installedUnits, isMayflyActive, removeUnits, type SystemdHost, systemdHost } from '../systemd/systemd-host.ts';
 

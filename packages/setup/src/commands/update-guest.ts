@@ -1,8 +1,8 @@
 import { createAnnouncer } from '../announce.ts';
 import { beginGuestUpdate, finishGuestUpdate } from '../cache/guest-update.ts';
 import { readEnvironment } from '../environment.ts';
-import { refuseUnfitHost } from '../host/problems.ts';
 import { prepare } from '../prepare.ts';
+import { refuseUnfitHost } from '../requirements/problems.ts';
 
 /**
  * Builds the guest's kernel, image and templates again from Debian's current packages. Every later set-up uses them once all are built; until

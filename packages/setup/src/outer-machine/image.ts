@@ -1,11 +1,11 @@
 import { chmod, copyFile, mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import { SetupError } from '../announce.ts';
 import { type CacheEntry, removeTree } from '../cache/entry.ts';
 import { hashValues } from '../cache/keys.ts';
-import { requiredTools } from '../host/requirements.ts';
+import { requiredTools } from '../requirements/requirements.ts';
 import { makeDebianTree } from '../steps/debian-tree.ts';
 import { unpackKernel } from '../steps/kernel.ts';
 import { ensureStep, type StepContext } from '../steps/step.ts';

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import type { CacheEntry } from '../cache/entry.ts';
 
 export interface RunDiskContents {

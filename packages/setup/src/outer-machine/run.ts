@@ -1,7 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { type QemuEngine, runProgram } from '@mayfly/server/machines';
+import type { QemuEngine } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import { type Announcer, formatElapsed, SetupError } from '../announce.ts';
 import type { BuildPlan } from '../artifacts.ts';
 import { type CacheEntry, entryLockPath, withStagingFolder } from '../cache/entry.ts';

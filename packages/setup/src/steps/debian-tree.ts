@@ -1,6 +1,6 @@
-import { runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import type { ReportDetail } from '../announce.ts';
-import { type AptArchive, type Distribution, debianKeyring } from '../host/requirements.ts';
+import { type AptArchive, type Distribution, debianKeyring } from '../requirements/requirements.ts';
 import type { StepContext } from './step.ts';
 
 /** The release of the guest kernel, the image and the Go compiler. */

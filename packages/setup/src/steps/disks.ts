@@ -1,7 +1,7 @@
 import { copyFile, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SizeName, sizeNames, sizes } from '@mayfly/contract';
-import { runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import { type ReportDetail, SetupError } from '../announce.ts';
 import { type CacheEntry, removeTree } from '../cache/entry.ts';
 import { digestFolder, hashValues } from '../cache/keys.ts';
@@ -12,7 +12,7 @@ import { ensureStep, type StepContext } from './step.ts';
 const recipe = '1';
 const imageFolder = join(projectRoot, 'guest/image');
 /** Source of a library that is preloaded into QEMU; its comments say why. */
-const preloadFolder = join(projectRoot, 'host/qemu-preload');
+const preloadFolder = join(projectRoot, 'native/qemu-preload');
 
 /** The root disks of the guests. */
 export interface Disks {

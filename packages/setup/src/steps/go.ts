@@ -1,11 +1,11 @@
 import { chmod, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import { type CacheEntry, findEntry } from '../cache/entry.ts';
 import { digestFolder, hashValues } from '../cache/keys.ts';
 import { projectRoot } from '../environment.ts';
-import { findCommand, tryProgram } from '../host/probe.ts';
-import { findVersion, isAtLeast } from '../host/requirements.ts';
+import { findCommand, tryProgram } from '../requirements/probe.ts';
+import { findVersion, isAtLeast } from '../requirements/requirements.ts';
 import { makeDebianTree } from './debian-tree.ts';
 import { ensureStep, type StepContext } from './step.ts';
 
@@ -26,13 +26,13 @@ export const agentProgram: GoProgram = {
 };
 
 /** The jail of every machine's QEMU. */
-export const jailProgram: GoProgram = { name: 'jail', title: 'jail', folder: join(projectRoot, 'host/jail') };
+export const jailProgram: GoProgram = { name: 'jail', title: 'jail', folder: join(projectRoot, 'native/jail') };
 
 /** The name resolver of the machines' networks. */
-export const netProgram: GoProgram = { name: 'net', title: 'name resolver', folder: join(projectRoot, 'host/net') };
+export const netProgram: GoProgram = { name: 'net', title: 'name resolver', folder: join(projectRoot, 'native/net') };
 
 /** What makes the memory layers of snapshots. */
-export const ramProgram: GoProgram = { name: 'ram', title: 'memory layers', folder: join(projectRoot, 'host/ram') };
+export const ramProgram: GoProgram = { name: 'ram', title: 'memory layers', folder: join(projectRoot, 'native/ram') };
 
 /** All Go modules that are built for the service. */
 export const goPrograms: readonly GoProgram[] = [agentProgram, jailProgram, netProgram, ramProgram];

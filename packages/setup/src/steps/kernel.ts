@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import { type ReportDetail, SetupError } from '../announce.ts';
 import { type CacheEntry, removeTree } from '../cache/entry.ts';
 import { hashValues } from '../cache/keys.ts';

@@ -70,7 +70,7 @@ function resolve(root: string, file: string, text: string, { imports, exports }:
   return statSync(full).isDirectory() && isBeginning(normal) ? undefined : normal;
 }
 
-/** Whether a folder is usually named only as the beginning of a longer path. Others, such as host/jail, are read or built as a whole. */
+/** Whether a folder is usually named only as the beginning of a longer path. Others, such as native/jail, are read or built as a whole. */
 function isBeginning(folder: string): boolean {
   return folder !== 'docs' && (!folder.includes('/') || /\/(?:src|test)$/.test(folder));
 }

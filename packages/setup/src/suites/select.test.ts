@@ -22,10 +22,10 @@ const contents: Readonly<Record<string, string>> = {
     "import './gateway.ts'; new URL('../../test/worker.ts', import.meta.url);",
   'packages/server/src/gateway/golden/request.txt': '',
   'packages/server/test/worker.ts': "import '@mayfly/server/app';",
-  'packages/server/test/jail/jail.test.ts': "join(import.meta.dirname, '../../../../host/jail');",
+  'packages/server/test/jail/jail.test.ts': "join(import.meta.dirname, '../../../../native/jail');",
   'packages/setup/package.json': '{ "name": "@mayfly/setup" }',
-  'host/jail/main.go': '',
-  'host/jail/README.md': '',
+  'native/jail/main.go': '',
+  'native/jail/README.md': '',
   'test/previews/visits.test.ts': "import '../support/visit.ts';",
   'test/support/visit.ts': "import '#server/store/ledger.ts'; import '#server-test/worker.ts';",
   'test/money/billing.test.ts': '',
@@ -39,7 +39,7 @@ const suite = (name: string, ...sources: string[]): Suite => ({
   sources,
 });
 const table = [
-  suite('previews/visits', 'packages/server/src/gateway', 'host/jail'),
+  suite('previews/visits', 'packages/server/src/gateway', 'native/jail'),
   suite('money/billing', 'packages/server/src/store', 'packages/contract/**'),
   suite('documentation/references', '**/*.md', 'docs'),
 ];
@@ -94,14 +94,14 @@ describe('changed files select', () => {
   });
 
   it('the unit tests that read their folder', () => {
-    expect(select('host/jail/main.go')).toMatchObject({
+    expect(select('native/jail/main.go')).toMatchObject({
       suites: ['previews/visits'],
       unitTests: ['packages/server/test/jail/jail.test.ts'],
     });
   });
 
   it('only the suite of the documentation if they are pages', () => {
-    expect(select('host/jail/README.md', 'docs/new.md')).toMatchObject({ suites: ['documentation/references'] });
+    expect(select('native/jail/README.md', 'docs/new.md')).toMatchObject({ suites: ['documentation/references'] });
   });
 
   it('the same when they were deleted', () => {
@@ -109,20 +109,20 @@ describe('changed files select', () => {
   });
 
   it('nothing if no row contains them, and are named', () => {
-    expect(select('host/new/main.go', 'LICENSE')).toEqual({
+    expect(select('native/new/main.go', 'LICENSE')).toEqual({
       suites: [],
       unitTests: [],
-      uncovered: ['host/new/main.go'],
+      uncovered: ['native/new/main.go'],
     });
   });
 });
 
 it('each chosen suite comes with the files because of which it was chosen', () => {
-  const changed = ['host/jail/main.go', 'packages/server/src/store/ledger.ts', 'test/support/visit.ts'];
+  const changed = ['native/jail/main.go', 'packages/server/src/store/ledger.ts', 'test/support/visit.ts'];
   expect(
     selectTests(changed, files, references, table).suites.map(({ suite: { name }, because }) => [name, because]),
   ).toEqual([
-    ['previews/visits', ['host/jail/main.go', 'test/support/visit.ts']],
+    ['previews/visits', ['native/jail/main.go', 'test/support/visit.ts']],
     ['money/billing', ['packages/server/src/store/ledger.ts']],
   ]);
 });

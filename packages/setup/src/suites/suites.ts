@@ -35,15 +35,19 @@ const setup = (...paths: string[]) => paths.map((path) => `packages/setup/src/${
 const agent = (...packages: string[]) => packages.map((name) => `guest/agent/internal/${name}`);
 
 /** The driver itself, without the parts in folders of their own. */
-const driver = server('machines/qemu/*.ts', 'machines/qemu/qmp', 'machines/host');
+const driver = server('machines/qemu/*.ts', 'machines/qemu/qmp', 'system');
 /** How the service reaches machines in the host process. */
-const betweenProcesses = server('host', 'machines/protocol', 'machines/remote');
+const betweenProcesses = server('host-process', 'machines/protocol', 'machines/remote');
 /** What decides about sandboxes and what stores it. */
 const records = server('core/lifecycle', 'core/sandboxes', 'core/machines', 'core/money', 'core/recovery', 'store');
 /** From one process's start to its end. */
 const processes = server('app', 'process', 'supervisor');
-const jail = ['host/jail', ...server('machines/qemu/jail', 'machines/confinement')];
-const savedMemory = ['host/ram', 'host/qemu-preload', ...server('machines/qemu/snapshots', 'machines/qemu/template')];
+const jail = ['native/jail', ...server('machines/qemu/jail', 'confinement')];
+const savedMemory = [
+  'native/ram',
+  'native/qemu-preload',
+  ...server('machines/qemu/snapshots', 'machines/qemu/template'),
+];
 const snapshots = [...savedMemory, ...server('core/snapshots', 'core/copies', 'core/sandboxes/source.ts')];
 const packageFiles = ['package.json', 'package-lock.json', '.npmrc', 'packages/*/package.json', 'bootstrap.mjs'];
 
@@ -73,7 +77,7 @@ const rows: readonly Row[] = [
   {
     name: 'adoption/restart',
     shows: 'many machines survive a kill of the service',
-    sources: [...driver, ...processes, ...server('core/recovery', 'host')],
+    sources: [...driver, ...processes, ...server('core/recovery', 'host-process')],
     alone: wholeHost,
     long: 'more machines',
     timed: true,
@@ -150,7 +154,7 @@ const rows: readonly Row[] = [
       'packages/contract/src/limits.ts',
       ...server('app/ballast.ts', 'app/config.ts', 'app/service.ts', 'core/admission', 'core/audit', 'core/budgets'),
       ...server('core/context.ts', 'core/eviction', 'core/executions/run.ts', 'core/machines/teardowns.ts'),
-      ...server('core/previews/visits.ts', 'gateway/gateway-context.ts', 'host/host-limits.ts'),
+      ...server('core/previews/visits.ts', 'gateway/gateway-context.ts', 'host-process/host-limits.ts'),
       ...server('http/bodies/slow-body.ts', 'http/slow-readers.ts', 'machines/remote/host-connection.ts'),
       ...server('store/postgres/open.ts', 'supervisor/restart-policy.ts'),
     ],
@@ -258,7 +262,7 @@ const rows: readonly Row[] = [
   {
     name: 'lifecycle/power-cut',
     shows: 'all processes and machines are killed at once, and records and money are right afterwards',
-    sources: [...records, ...processes, ...server('host', 'machines/qemu/adopt.ts', 'machines/qemu/owners')],
+    sources: [...records, ...processes, ...server('host-process', 'machines/qemu/adopt.ts', 'machines/qemu/owners')],
     long: 'on both databases, in more orders',
     timed: true,
   },
@@ -339,7 +343,7 @@ const rows: readonly Row[] = [
   {
     name: 'network/egress',
     shows: 'what a machine reaches of the network, and what it cannot',
-    sources: ['host/net', ...server('machines/qemu/network')],
+    sources: ['native/net', ...server('machines/qemu/network')],
     alone: speeds,
     timed: true,
   },
@@ -380,7 +384,7 @@ const rows: readonly Row[] = [
   {
     name: 'service/disk-rate',
     shows: 'a guest that writes all the time stays within its rate',
-    sources: server('machines/qemu/argv.ts', 'machines/qemu/jail', 'app/machine-limits.ts'),
+    sources: server('machines/qemu/argv.ts', 'machines/qemu/jail', 'supervisor/machine-limits.ts'),
     alone: speeds,
     timed: true,
   },
@@ -409,21 +413,26 @@ const rows: readonly Row[] = [
   {
     name: 'service/memory-limit',
     shows: 'the memory limit of all machines: who is evicted, who keeps working',
-    sources: server('app/machine-limits.ts', 'app/oom-protection.ts', 'core/eviction', 'machines/qemu/jail'),
+    sources: server(
+      'supervisor/machine-limits.ts',
+      'supervisor/oom-protection.ts',
+      'core/eviction',
+      'machines/qemu/jail',
+    ),
     long: 'more memory',
     timed: true,
   },
   {
     name: 'service/noisy-neighbour',
     shows: 'a busy sandbox does not slow down its neighbour',
-    sources: server('machines/qemu/jail', 'app/machine-limits.ts'),
+    sources: server('machines/qemu/jail', 'supervisor/machine-limits.ts'),
     alone: speeds,
     timed: true,
   },
   {
     name: 'service/npm-start',
     shows: 'signals to each process of `npm start`',
-    sources: [...packageFiles, ...processes, ...server('host'), ...setup('main.ts', 'prepare.ts')],
+    sources: [...packageFiles, ...processes, ...server('host-process'), ...setup('main.ts', 'prepare.ts')],
     alone: wholeHost,
   },
   {
@@ -434,7 +443,7 @@ const rows: readonly Row[] = [
   {
     name: 'service/privileges',
     shows: 'which privileges and sockets each process has',
-    sources: [...jail, 'host/net', ...processes, ...server('host', 'machines/qemu/host-capabilities.ts')],
+    sources: [...jail, 'native/net', ...processes, ...server('host-process', 'machines/qemu/host-capabilities.ts')],
   },
   {
     name: 'service/resource-exhaustion',
@@ -510,14 +519,14 @@ export const testCode: readonly string[] = [
   'packages/**/*.test.ts',
   'packages/**/golden/**',
   'packages/*/test/**',
-  '{guest,host}/**/*_test.go',
-  '{guest,host}/**/testdata/**',
-  'host/net/testguest/**',
+  '{guest,native}/**/*_test.go',
+  '{guest,native}/**/testdata/**',
+  'native/net/testguest/**',
 ];
 
 /** Other files that no suite covers, because the static checks and unit tests do. */
 export const withoutSuite: readonly string[] = [
-  'packages/setup/src/{commands,host,systemd}/**',
+  'packages/setup/src/{commands,requirements,systemd}/**',
   'packages/setup/src/environment.ts',
   '{bench,scripts}/**',
   '{biome,knip,tsconfig}.json',

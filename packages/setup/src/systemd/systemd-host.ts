@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { adminSocketName } from '@mayfly/contract/admin';
 import { type TrustedIds, trustedIds } from '@mayfly/server/app';
-import { runProgram } from '@mayfly/server/machines';
+import { runProgram } from '@mayfly/server/system';
 import { SetupError } from '../announce.ts';
 import { hostUnitName, serviceUnitName, unitNames } from './units.ts';
 

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { PrivilegedPort } from '@mayfly/server/machines';
+import type { PrivilegedPort } from '@mayfly/server/confinement';
 
 /** What the units of one installation need to know. All paths are absolute and contain nothing that systemd would interpret. */
 export interface UnitPlan {

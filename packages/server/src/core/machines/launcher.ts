@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import PQueue from 'p-queue';
 import type { LaunchRequest, Machine, MachineDriver } from '../ports/machine-driver.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -7,6 +8,11 @@ import { withDeadline } from '../scheduling/deadline.ts';
 export type LaunchPurpose = 'create' | 'pool';
 
 const priorities: Readonly<Record<LaunchPurpose, number>> = { create: 1, pool: 0 };
+
+/** How many machines are launched at the same time on this host. */
+export function launchConcurrency(): number {
+  return Math.max(availableParallelism(), 2);
+}
 
 export interface LauncherOptions {
   readonly driver: Pick<MachineDriver, 'launch'>;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { z } from 'zod';
-import { LineSplitter } from '../host/line-splitter.ts';
+import { LineSplitter } from './line-splitter.ts';
 
 /** The other side sent a line that is not a message: too long, not JSON, or not what the schema allows. */
 export class MalformedMessage extends Error {

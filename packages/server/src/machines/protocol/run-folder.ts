@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AgentSocketPaths } from '../host/unix-sockets.ts';
+import type { AgentSocketPaths } from '../../system/unix-sockets.ts';
 
 /** The longest path of a unix socket that Linux accepts. */
 export const maxSocketPathBytes = 107;

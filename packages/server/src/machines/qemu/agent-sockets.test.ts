@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openAgentChannel } from '../host/unix-sockets.ts';
+import { openAgentChannel } from '../../system/unix-sockets.ts';
 import { agentSocketsOf, runFolderOf } from '../protocol/run-folder.ts';
 import { AgentSockets } from './agent-sockets.ts';
 

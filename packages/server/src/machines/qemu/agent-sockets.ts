@@ -1,6 +1,6 @@
 import { chmod, chown, link, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentSocketPaths } from '../host/unix-sockets.ts';
+import type { AgentSocketPaths } from '../../system/unix-sockets.ts';
 import { agentSocketsOf, agentsFolderOf, maxSocketPathBytes } from '../protocol/run-folder.ts';
 
 /** The group may pass through, but not list the folder. */

@@ -10,7 +10,6 @@ import {
   type StoredSnapshot,
 } from '../../core/ports/machine-driver.ts';
 import type { Log } from '../../core/ports/runtime.ts';
-import { processesInstance } from '../confinement/process-cgroup.ts';
 import { runFolderOf } from '../protocol/run-folder.ts';
 import { type AdoptionParts, adoptMachines } from './adopt.ts';
 import { AgentSockets } from './agent-sockets.ts';
@@ -30,7 +29,7 @@ import { NetworkRecords } from './network/network-records.ts';
 import { hostStateDir } from './network/plan/address-plan.ts';
 import { resolverUsers } from './network/resolver/resolver-users.ts';
 import type { NetworkLimits } from './network/rules/machine-ruleset.ts';
-import { instanceOf, OwnerRecords } from './owners/owner-records.ts';
+import { instanceOf, OwnerRecords, processesInstance } from './owners/owner-records.ts';
 import { type ReclaimParts, reclaimVanishedOwners } from './owners/vanished-owners.ts';
 import { CleanupRetrier, ReleaseStack } from './release-stack.ts';
 import { restoreMachine } from './restore.ts';
@@ -44,11 +43,11 @@ import type { Template } from './template/template.ts';
 
 /** Paths of Mayfly's own programs for the host. */
 export interface HostTools {
-  /** host/jail. */
+  /** native/jail. */
   readonly jailPath: string;
-  /** host/net. */
+  /** native/net. */
   readonly netPath: string;
-  /** host/ram. */
+  /** native/ram. */
   readonly ramPath: string;
 }
 

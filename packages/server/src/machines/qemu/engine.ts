@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { findProgram, runProgram } from '../host/run-program.ts';
+import { findProgram, runProgram } from '../../system/run-program.ts';
 import { readHostCpu, tryKvm } from './kvm.ts';
 
 /** A CPU architecture that Mayfly supports. Host and guest always have the same. */

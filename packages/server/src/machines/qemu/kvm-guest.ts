@@ -1,4 +1,4 @@
-import { ProgramFailed, runProgram } from '../host/run-program.ts';
+import { ProgramFailed, runProgram } from '../../system/run-program.ts';
 import { machineOptions, type QemuEngine } from './engine.ts';
 
 /** The part of an engine that a trial needs. */

@@ -1,6 +1,6 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { release } from 'node:os';
-import { ProgramFailed, runProgram } from '../host/run-program.ts';
+import { ProgramFailed, runProgram } from '../../system/run-program.ts';
 
 /** Whether this host's KVM can be used, and with which model of the CPU. */
 export type KvmSupport =

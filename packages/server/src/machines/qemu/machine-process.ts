@@ -157,7 +157,7 @@ export function exitReason(end: ProcessEnd, shutdownReason: string | undefined):
   return `qemu ended with code ${end.code ?? 'unknown'}`;
 }
 
-/** QEMU prints it once when a guest gives memory back. The library in host/qemu-preload sees to it that the file is not modified. */
+/** QEMU prints it once when a guest gives memory back. The library in native/qemu-preload sees to it that the file is not modified. */
 const discardWarning = 'Discarding RAM in private file mappings';
 
 /**

@@ -10,7 +10,7 @@ import type {
   SaveResult,
 } from '../../core/ports/machine-driver.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
-import { openAgentChannel } from '../host/unix-sockets.ts';
+import { openAgentChannel } from '../../system/unix-sockets.ts';
 import type { MachineResources } from './host-resources.ts';
 import type { Cgroups } from './jail/cgroups.ts';
 import { exitReason, explainingLine, readLogTail } from './machine-process.ts';

@@ -4,7 +4,7 @@ import PQueue from 'p-queue';
 import type { z } from 'zod';
 import { HostUnavailable, type MachineExit } from '../../core/ports/machine-driver.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
-import { connectOnce } from '../host/unix-sockets.ts';
+import { connectOnce } from '../../system/unix-sockets.ts';
 import { parseMessage, readLines, sendMessage } from '../protocol/message-stream.ts';
 import {
   type FailureCode,

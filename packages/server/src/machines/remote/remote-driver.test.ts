@@ -4,13 +4,13 @@ import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { StubMachine, stubFileBytes } from '../../../test/core/stub-driver.ts';
-import { HostLab } from '../../../test/host/host-lab.ts';
+import { HostLab } from '../../../test/host-process/host-lab.ts';
 import { HostFull, HostUnavailable, type LaunchRequest, SnapshotUnusable } from '../../core/ports/machine-driver.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
+import { wireEgress } from '../egress/wire-egress.ts';
 import { maxCallsInFlight, protocolVersion, snapshotsPerPage } from '../protocol/messages.ts';
 import { agentSocketsOf } from '../protocol/run-folder.ts';
 import { RemoteDriver } from './remote-driver.ts';
-import { wireEgress } from './wire-egress.ts';
 
 /** Keeps launches waiting until `release` is called. */
 function holdLaunches(lab: HostLab) {

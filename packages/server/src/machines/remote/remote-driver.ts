@@ -13,11 +13,11 @@ import {
 import type { Log } from '../../core/ports/runtime.ts';
 import { Backoff } from '../../core/scheduling/backoff.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
+import { wireEgress } from '../egress/wire-egress.ts';
 import type { FailureCode, MachinesPage } from '../protocol/messages.ts';
 import { hostSocketPath } from '../protocol/run-folder.ts';
 import { HostCallFailed, HostConnection, HostVersionMismatch } from './host-connection.ts';
 import { RemoteMachine, storedSnapshot } from './remote-machine.ts';
-import { wireEgress } from './wire-egress.ts';
 
 export interface RemoteDriverOptions {
   /** The folder with the sockets of the host process and of the agents. */

@@ -9,11 +9,11 @@ import {
   type SaveResult,
   type StoredSnapshot,
 } from '../../core/ports/machine-driver.ts';
-import { openAgentChannel } from '../host/unix-sockets.ts';
+import { openAgentChannel } from '../../system/unix-sockets.ts';
+import { wireEgress } from '../egress/wire-egress.ts';
 import type { ListedSnapshot } from '../protocol/messages.ts';
 import { agentSocketsOf } from '../protocol/run-folder.ts';
 import { HostCallFailed, type HostConnection } from './host-connection.ts';
-import { wireEgress } from './wire-egress.ts';
 
 export interface RemoteMachineOptions {
   readonly id: string;

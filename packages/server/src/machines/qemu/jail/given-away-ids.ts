@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { runProgram } from '../../host/run-program.ts';
+import { runProgram } from '../../../system/run-program.ts';
 import type { HostProblem } from '../network/check-support.ts';
 import { resolverUsers } from '../network/resolver/resolver-users.ts';
 import { hostUidRange } from './uid-leases.ts';

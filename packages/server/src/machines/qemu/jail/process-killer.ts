@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { runProgram } from '../../host/run-program.ts';
+import { runProgram } from '../../../system/run-program.ts';
 import type { ProcessIdentity } from './proc.ts';
 
 const deadlineMs = 10_000;
 
 /**
  * Kills processes that are not children of this one. Their ids alone are not enough: an id may be given to another process between a check
- * and the signal. Node cannot open pidfds, so host/jail does.
+ * and the signal. Node cannot open pidfds, so native/jail does.
  */
 export class ProcessKiller {
   readonly #jailPath: string;

@@ -16,7 +16,7 @@ interface JailListener {
   readonly fd: number;
 }
 
-/** The JSON document that host/jail takes as its argument. */
+/** The JSON document that native/jail takes as its argument. */
 export interface JailSpec {
   readonly uid: number;
   readonly gid: number;

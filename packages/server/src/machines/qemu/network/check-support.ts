@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
+import { cidr } from '../../ipv4.ts';
 import { runTool } from './host/kernel-state.ts';
 import { planSlot } from './plan/address-plan.ts';
-import { cidr } from './plan/ipv4.ts';
 import { hostRuleset } from './rules/host-ruleset.ts';
 import { defaultNetworkLimits, machineRuleset } from './rules/machine-ruleset.ts';
 

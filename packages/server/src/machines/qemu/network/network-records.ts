@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { EgressPolicy } from '../../../core/ports/machine-driver.ts';
-import { writeJsonFile } from '../../host/json-file.ts';
+import { writeJsonFile } from '../../../system/json-file.ts';
 
 const networkRecordSchema = z.object({
   owner: z.string(),

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeJsonFile } from '../../host/json-file.ts';
-import { withLock } from '../../host/lock-file.ts';
+import { writeJsonFile } from '../../../system/json-file.ts';
+import { withLock } from '../../../system/lock-file.ts';
 import { isSameProcess, processIdentity, readProcessIdentity } from '../jail/proc.ts';
 
 const ownerRecord = z.object({
@@ -18,6 +18,14 @@ type OwnerRecord = z.infer<typeof ownerRecord>;
 /** The name of an owner's cgroups. */
 export function instanceOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
+}
+
+/** Where the cgroups of Mayfly's own processes are, beside those of data folders, whose names are hashes: mayfly/processes/<name>. */
+export const processesInstance = 'processes';
+
+/** The name of the cgroup of the service of a data folder. */
+export function serviceGroupOf(dataDir: string): string {
+  return `service-${instanceOf(dataDir)}`;
 }
 
 /**

@@ -2,12 +2,11 @@ import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import PQueue from 'p-queue';
 import type { Log } from '../../../core/ports/runtime.ts';
-import { serviceGroupOf } from '../../confinement/process-cgroup.ts';
 import { type Cgroups, errorCode } from '../jail/cgroups.ts';
 import { writesNamedFile } from '../jail/proc.ts';
 import type { UidLeases } from '../jail/uid-leases.ts';
 import type { MachineNetworks } from '../network/machine-networks.ts';
-import type { OwnerRecords } from './owner-records.ts';
+import { type OwnerRecords, serviceGroupOf } from './owner-records.ts';
 
 /** How many machines are ended at once. */
 const cleanupConcurrency = 8;

@@ -1,6 +1,6 @@
 import { it } from 'vitest';
 import { type FuzzTarget, fuzz, fuzzTimeoutMs } from '../../../../test/guest/fuzz.ts';
-import { LineSplitter } from '../../host/line-splitter.ts';
+import { LineSplitter } from '../../protocol/line-splitter.ts';
 import { maxLineBytes, parseQmpMessage } from './messages.ts';
 
 function corpus(name: string): string {

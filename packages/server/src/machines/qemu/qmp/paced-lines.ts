@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
-import type { LineSplitter } from '../../host/line-splitter.ts';
+import type { LineSplitter } from '../../protocol/line-splitter.ts';
 
 /** How fast lines are read. */
 export interface LinePace {

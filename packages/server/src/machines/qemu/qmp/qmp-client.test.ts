@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LongestTurn, untilShortTurns } from '../../../../test/longest-turn.ts';
-import { LineSplitter } from '../../host/line-splitter.ts';
+import { LineSplitter } from '../../protocol/line-splitter.ts';
 import { maxLineBytes, parseQmpMessage } from './messages.ts';
 import { connectMonitor, QmpClient } from './qmp-client.ts';
 

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { type SizeName, sizeNames, sizes } from '@mayfly/contract';
 import type { Log } from '../../../core/ports/runtime.ts';
 import { KeyedLock } from '../../../core/scheduling/keyed-lock.ts';
-import { runProgram } from '../../host/run-program.ts';
+import { runProgram } from '../../../system/run-program.ts';
 import { errorCode } from '../jail/cgroups.ts';
 import type { Template } from '../template/template.ts';
 import { runRamTool } from './ram-tool.ts';
@@ -14,7 +14,7 @@ export interface BasesOptions {
   readonly folder: string;
   /** The short form of the KVM suites has only one. */
   readonly templates: Readonly<Partial<Record<SizeName, Template>>>;
-  /** host/ram. */
+  /** native/ram. */
   readonly ramPath: string;
   readonly log: Log;
 }

@@ -6,7 +6,7 @@ import { type Extracted, noSpaceCode, parseExtracted, runRamTool, ToolFailed } f
 import type { RestoreFiles } from './restore-files.ts';
 
 export interface Extraction {
-  /** host/ram. */
+  /** native/ram. */
   readonly ramPath: string;
   /** What QEMU saved. */
   readonly memoryPath: string;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
-import { ProgramFailed } from '../../host/run-program.ts';
+import { ProgramFailed } from '../../../system/run-program.ts';
 
 /** A file that mayfly-ram gets as an inherited descriptor. */
 interface ToolFile {
@@ -10,7 +10,7 @@ interface ToolFile {
 }
 
 export interface ToolRun {
-  /** host/ram. */
+  /** native/ram. */
   readonly ramPath: string;
   readonly command: 'plan' | 'extract';
   readonly files: readonly ToolFile[];

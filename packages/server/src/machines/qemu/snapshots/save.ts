@@ -38,7 +38,7 @@ export interface MachineSaverOptions {
   readonly bases: Bases;
   readonly snapshots: SnapshotFolders;
   readonly cgroups: Pick<Cgroups, 'memoryBytesOf'>;
-  /** host/ram. */
+  /** native/ram. */
   readonly ramPath: string;
   readonly dataDir: string;
   /** What a save leaves of the data folder's file system. */

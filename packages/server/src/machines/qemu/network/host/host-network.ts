@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../../../core/ports/runtime.ts';
-import { takeLock, tryLock, withLock } from '../../../host/lock-file.ts';
+import { takeLock, tryLock, withLock } from '../../../../system/lock-file.ts';
+import { type Cidr, cidr } from '../../../ipv4.ts';
 import type { HostProblem } from '../check-support.ts';
-import { type Cidr, cidr } from '../plan/ipv4.ts';
 import { type HostState, setUpHost, takeDownHost } from './host-setup.ts';
 
 /** How often the host's set-up is checked: a firewall may be reloaded, Docker started, an uplink replaced. */

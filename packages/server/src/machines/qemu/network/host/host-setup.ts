@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { cidr, formatCidr } from '../../../ipv4.ts';
 import type { HostProblem } from '../check-support.ts';
 import { type HostRecord, readHostRecord, writeHostRecord } from '../network-records.ts';
 import { chooseLinkRange } from '../plan/address-plan.ts';
-import { cidr, formatCidr } from '../plan/ipv4.ts';
 import { connectionsPerMachine, hostRuleset, removeHostRuleset } from '../rules/host-ruleset.ts';
 import {
   applyRuleset,

@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { runProgram } from '../../../host/run-program.ts';
+import { runProgram } from '../../../../system/run-program.ts';
+import { type Cidr, cidr, parseCidr } from '../../../ipv4.ts';
 import { linkGroup, netnsDir } from '../plan/address-plan.ts';
-import { type Cidr, cidr, parseCidr } from '../plan/ipv4.ts';
 import { isRefused } from '../plan/refused-ranges.ts';
 
 /** How long `ip`, `nft` and similar programs may take. */

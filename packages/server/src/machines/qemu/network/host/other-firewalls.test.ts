@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cidr } from '../plan/ipv4.ts';
+import { cidr } from '../../../ipv4.ts';
 import { inspectOtherFirewalls, parseChains } from './other-firewalls.ts';
 
 const range = cidr('198.19.192.0/19');

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { type Cidr, formatCidr } from '../../../ipv4.ts';
 import type { HostProblem } from '../check-support.ts';
-import { type Cidr, formatCidr } from '../plan/ipv4.ts';
 import { applyRuleset, runTool } from './kernel-state.ts';
 
 const chainsSchema = z.object({

@@ -1,4 +1,4 @@
-import { type Cidr, cidr, formatAddress, formatCidr, overlaps } from './ipv4.ts';
+import { type Cidr, cidr, formatAddress, formatCidr, overlaps } from '../../../ipv4.ts';
 
 /** Where host processes keep the state that they share on one host, until it restarts. */
 export const hostStateDir = '/run/mayfly';

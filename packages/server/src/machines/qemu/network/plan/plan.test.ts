@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { cidr, containsCidr, formatCidr, parseCidr, withoutNested } from '../../../ipv4.ts';
 import { chooseLinkRange, linkRangeCandidates, planSlot, slotCount } from './address-plan.ts';
-import { cidr, containsCidr, formatCidr, parseCidr, withoutNested } from './ipv4.ts';
 import { isRefused } from './refused-ranges.ts';
 
 describe('CIDR blocks', () => {

@@ -1,4 +1,4 @@
-import { type Cidr, cidr, containsCidr, withoutNested } from './ipv4.ts';
+import { type Cidr, cidr, containsCidr, withoutNested } from '../../../ipv4.ts';
 
 /**
  * Destinations that no policy can allow: "this network", private, shared, loopback, link-local, reserved and multicast, and the address of

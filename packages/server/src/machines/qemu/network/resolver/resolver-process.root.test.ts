@@ -7,8 +7,8 @@ import { startDnsServer } from '../../../../../test/network/dns-server.ts';
 import { goTools, hasGo, jailProgram } from '../../../../../test/network/go-tools.ts';
 import { findChild } from '../../../../../test/network/network-lab.ts';
 import { RpcChild } from '../../../../../test/network/rpc.ts';
+import { cidr } from '../../../ipv4.ts';
 import { readProcessIdentity } from '../../jail/proc.ts';
-import { cidr } from '../plan/ipv4.ts';
 import { ResolverProcess } from './resolver-process.ts';
 import { resolverUsers } from './resolver-users.ts';
 

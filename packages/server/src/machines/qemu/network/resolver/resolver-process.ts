@@ -3,11 +3,11 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { DeadlineExceeded, withDeadline } from '../../../../core/scheduling/deadline.ts';
-import { type Cidr, formatAddress } from '../plan/ipv4.ts';
+import { type Cidr, formatAddress } from '../../../ipv4.ts';
 
 /** The settings of mayfly-net that hold for all machines. */
 export interface ResolverSettings {
-  /** host/jail, in which the part of mayfly-net runs that reads packets. */
+  /** native/jail, in which the part of mayfly-net runs that reads packets. */
   readonly jailPath: string;
   /** The user and group of that part, which no other process may have. */
   readonly uid: number;
@@ -18,7 +18,7 @@ export interface ResolverSettings {
   readonly lookupsPerSecond: number;
 }
 
-/** A request to mayfly-net. See host/net/internal/control. */
+/** A request to mayfly-net. See native/net/internal/control. */
 export interface ResolverRequest {
   readonly op: 'add' | 'policy' | 'remove';
   readonly slot: number;
@@ -36,7 +36,7 @@ export class ResolverExited extends Error {
   override readonly name = 'ResolverExited';
 }
 
-/** Longer than the helper takes until it has carried a request out or given it up. See host/net/internal/broker. */
+/** Longer than the helper takes until it has carried a request out or given it up. See native/net/internal/broker. */
 const requestDeadlineMs = 15_000;
 /** Between asking the helper to exit and killing it. */
 const exitDeadlineMs = 2_000;
@@ -116,7 +116,7 @@ export class ResolverProcess implements AsyncDisposable {
   }
 }
 
-/** The arguments of mayfly-net. See host/net/main.go. */
+/** The arguments of mayfly-net. See native/net/main.go. */
 function flagsOf(settings: ResolverSettings): Record<string, string> {
   const refused = settings.refusedRanges.map(({ base, prefixLength }) => `${formatAddress(base)}/${prefixLength}`);
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../../core/ports/runtime.ts';
 import { Backoff } from '../../../../core/scheduling/backoff.ts';
-import type { CompiledEgress } from '../egress-policy.ts';
+import type { CompiledEgress } from '../../../egress/egress-policy.ts';
 import { gatewayAddress } from '../plan/address-plan.ts';
 import { egressRuleset } from '../rules/egress-ruleset.ts';
 import { ResolverExited, ResolverProcess, type ResolverSettings } from './resolver-process.ts';

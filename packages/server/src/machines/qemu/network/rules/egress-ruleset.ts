@@ -1,6 +1,6 @@
-import type { CompiledEgress } from '../egress-policy.ts';
+import type { CompiledEgress } from '../../../egress/egress-policy.ts';
+import { formatCidr } from '../../../ipv4.ts';
 import { uplinkName } from '../plan/address-plan.ts';
-import { formatCidr } from '../plan/ipv4.ts';
 
 /** Lookups are not tracked, so that they take no space in the connection table. */
 const openLookup = 'add rule inet mayfly lookup notrack accept';

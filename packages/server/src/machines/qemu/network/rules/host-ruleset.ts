@@ -1,5 +1,5 @@
+import { type Cidr, formatCidr } from '../../../ipv4.ts';
 import { linkGroup, slotCount } from '../plan/address-plan.ts';
-import { type Cidr, formatCidr } from '../plan/ipv4.ts';
 import { refusedRanges } from '../plan/refused-ranges.ts';
 import { resolverUsers } from '../resolver/resolver-users.ts';
 

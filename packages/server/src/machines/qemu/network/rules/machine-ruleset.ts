@@ -1,5 +1,5 @@
+import { type Cidr, formatCidr } from '../../../ipv4.ts';
 import { gatewayAddress, guestAddress, tapName, uplinkName } from '../plan/address-plan.ts';
-import { type Cidr, formatCidr } from '../plan/ipv4.ts';
 import { allRefused, refusedTcpPorts } from '../plan/refused-ranges.ts';
 
 /** What one machine may use of the network, so that it cannot starve the others. */

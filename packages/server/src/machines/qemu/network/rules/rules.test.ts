@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { compileEgress } from '../egress-policy.ts';
+import { compileEgress } from '../../../egress/egress-policy.ts';
+import { cidr } from '../../../ipv4.ts';
 import { planSlot } from '../plan/address-plan.ts';
-import { cidr } from '../plan/ipv4.ts';
 import { egressRuleset } from './egress-ruleset.ts';
 import { connectionsPerMachine, hostRuleset } from './host-ruleset.ts';
 import { defaultNetworkLimits, machineRuleset } from './machine-ruleset.ts';
