@@ -24,6 +24,7 @@ import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
+import { protocolVersion } from '#server/machines/protocol/messages.ts';
 import { defaultSilenceMs } from '#server/machines/remote/host-connection.ts';
 import { defaultPoolDeadlines } from '#server/store/postgres/open.ts';
 import { pauses as restartPauses } from '#server/supervisor/restart-policy.ts';
@@ -89,6 +90,8 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `older than the retention (${config.retentionDays} days) are removed in the background, without delaying requests | ${retentionPeriodMs === 3_600_000 ? 'an hour' : seconds(retentionPeriodMs)} |`,
   ],
   'docs/host-protocol.md': [
+    `Version ${protocolVersion}.`,
+    `"version":${protocolVersion},`,
     `| ${defaultHostLimits.callsInFlight}; ${thousands(defaultHostLimits.callsPerSecond)}; ${defaultHostLimits.changesPerSecond}, over all connections |`,
     `| saves in progress; saves that wait | ${defaultHostLimits.savesInFlight}; ${defaultHostLimits.waitingSaves} |`,
     `then nothing more is read; ${formatBytes(defaultHostLimits.unreadBytes)} |`,

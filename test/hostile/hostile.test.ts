@@ -21,7 +21,7 @@ const rounds = 5;
 const commandTimeoutMs = 1_000;
 /** The service's own deadlines, or shorter ones. */
 const deadlines = length({ attachMs: 30_000, executeGraceMs: 6_000 }, { attachMs: 60_000, executeGraceMs: 30_000 });
-/** The deadline of a call: an attach, then the command's timeout plus the longest grace period, that of a result whose connection was lost. */
+/** The deadline of a call: an attach, then the command's timeout plus the longest grace period, which a result has whose connection was lost. */
 const callDeadlineMs = deadlines.attachMs + commandTimeoutMs + resultGraceMs;
 /** Allows for HTTP overhead and a busy host. */
 const slackMs = 10_000;

@@ -12,7 +12,7 @@ import { describeMachineDriver } from '#server-test/machines/driver-suite.ts';
 import { killMachine, machineProcesses } from '../support/machine-processes.ts';
 import { preparedHost } from '../support/prepared-host.ts';
 
-/** Nobody's group stands in for that of the service. */
+/** Nobody's group stands in for the service's group. */
 const serviceGid = 65_534;
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error };
 

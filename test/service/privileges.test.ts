@@ -165,7 +165,7 @@ it('nothing that listens on TCP or UDP runs as root', async () => {
   expect(found.filter((socket) => socket.holders.some((pid) => uidOf(pid) === 0))).toEqual([]);
 });
 
-it('no process of root has a network socket, and the host process listens on one unix socket', () => {
+it('no root process has a network socket, and the host process listens on one unix socket', () => {
   const sockets = new Map<string, Socket>();
   for (const name of ['supervisor', 'host', 'broker'] as const) {
     for (const socket of socketsIn(`/proc/${pids[name]}/ns/net`)) sockets.set(socket.inode, socket);

@@ -19,7 +19,7 @@ let fileSystem: SmallFileSystem;
 let service: TestService;
 let sandbox: SandboxBody;
 beforeAll(async () => {
-  // Another file system than that of the cache: the first save copies the template.
+  // A different file system from the cache: the first save copies the template.
   fileSystem = await mountSmallFileSystem(9_000);
   service = await startTestService({
     ...unlimitedRates,

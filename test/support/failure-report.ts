@@ -1,7 +1,7 @@
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
 import { failedTestMark } from '#setup/outer-machine/verdict.ts';
 
-/** Prints a line as soon as a test fails, for whoever ends the run before its report. */
+/** Prints a line as soon as a test fails, for a person who ends the run before its report. */
 export class FailureReport implements Reporter {
   onTestCaseResult(test: TestCase): void {
     if (test.result().state === 'failed') print(test.module, test.fullName);

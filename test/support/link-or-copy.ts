@@ -3,7 +3,7 @@ import { runProgram } from '#server/system/run-program.ts';
 
 /**
  * Gives a file of set-up's cache a second name, which takes no time although it may have gigabytes; on another file system the file is
- * copied. Whoever changes it must make a new file of it first: the cache has the same one.
+ * copied. A caller that changes it must make a new file of it first: the cache has the same one.
  */
 export async function linkOrCopy(source: string, target: string): Promise<void> {
   await link(source, target).catch(() =>

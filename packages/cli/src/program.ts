@@ -9,7 +9,7 @@ import { addInstallService } from './install-service.ts';
 import { printable } from './output.ts';
 import { addTemplates } from './templates/template-command.ts';
 
-/** Runs one command line and returns its exit code: 0 success, otherwise that of the Failure; 2 for an invalid command line. */
+/** Runs one command line and returns its exit code: 0 for success, otherwise the code of the Failure; 2 for an invalid command line. */
 export async function run(args: readonly string[], io: CliIo): Promise<number> {
   try {
     await buildProgram(io).parseAsync(args, { from: 'user' });

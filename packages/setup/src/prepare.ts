@@ -81,7 +81,7 @@ function refuseUntrustedCache(cacheDir: string): void {
   );
 }
 
-/** A warning and no refusal: whoever can change the checkout could also remove this check. Units are refused (see install-service). */
+/** A warning and no refusal: a user who can change the checkout could also remove this check. Units are refused (see install-service). */
 function warnOfUntrustedCheckout(announcer: Announcer): void {
   const problem = describeUntrusted(projectRoot, trustedIds(process.env));
   if (problem === undefined || process.getuid?.() !== 0) return;

@@ -131,7 +131,7 @@ export function describeIsolation(fixture: PreviewFixture) {
         session.destroy();
       });
 
-      it('to an unknown name gets a 404, as HTML or JSON, that does not differ from that of a closed preview', async () => {
+      it('to an unknown name gets a 404, as HTML or JSON, that does not differ from the 404 of a closed preview', async () => {
         const url = fixture.preview.url.replace(
           fixture.preview.token,
           fixture.preview.token.replace(/./, (first) => (first === 'a' ? 'b' : 'a')),

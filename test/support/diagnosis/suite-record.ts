@@ -57,7 +57,7 @@ class OpenRecord {
     const path = join(this.folder, 'state.json');
     writeAnyway(() => {
       writeFileSync(`${path}.new`, JSON.stringify(this.#state));
-      // Whoever reads it sees one state or the other.
+      // A reader sees one state or the other.
       renameSync(`${path}.new`, path);
     });
   }

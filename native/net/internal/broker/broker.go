@@ -53,7 +53,7 @@ const (
 type served struct {
 	netnsPath string
 	opens     *rate.Bucket
-	// removed is set as soon as the machine is to be removed. Whoever holds rules checks it before each transaction.
+	// removed is set as soon as the machine is to be removed. A holder of rules checks it before each transaction.
 	removed atomic.Bool
 	// rules guards mode and the order of nft transactions.
 	rules sync.Mutex

@@ -26,7 +26,7 @@ const (
 // FromBroker is a message of the broker, which the resolver trusts.
 type FromBroker struct {
 	Action Action `json:"action"`
-	// ID is a new one (Serve, Policy, Remove), that of the policy order (Commit, Abort), or that of the resolver's request (Result).
+	// ID is a new one (Serve, Policy, Remove), the policy order's (Commit, Abort), or the resolver's request's (Result).
 	ID    uint32     `json:"id"`
 	Slot  int        `json:"slot,omitempty"`
 	Mode  names.Mode `json:"mode,omitempty"`

@@ -37,7 +37,7 @@ type Entry struct {
 // FromResolver is a message of the resolver.
 type FromResolver struct {
 	Kind Kind
-	// ID is that of the order (Done, Failed) or a new one of the resolver, which the broker's result repeats.
+	// ID is the order's (Done, Failed) or a new one of the resolver, which the broker's result repeats.
 	ID      uint32
 	Number  uint16
 	Entries []Entry

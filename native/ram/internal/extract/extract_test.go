@@ -151,7 +151,7 @@ func TestTheDeviceStateHasTheMachinesDevices(t *testing.T) {
 	}
 	want := streamtest.State(devices, saved, flash)
 	if !bytes.Equal(contentOf(t, child.state), want) {
-		t.Error("the state is not that of the parent with other devices")
+		t.Error("the state is not the parent's with other devices")
 	}
 	grandchild, _, err := extractFrom(t, child, saved, 2, plan.MaxExtents)
 	if err != nil || !bytes.Equal(contentOf(t, grandchild.state), want) {

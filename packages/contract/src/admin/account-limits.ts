@@ -39,7 +39,7 @@ const canBeZero: ReadonlySet<AccountLimitField> = new Set([
   'snapshots',
 ]);
 
-/** Changes limits. Null resets a limit to that of the service; absent fields are unchanged. */
+/** Changes limits. Null resets a limit to the service's; absent fields are unchanged. */
 const setLimitsBody = z.object(
   fieldsOf((name) => {
     return integerField(name, canBeZero.has(name) ? 0 : 1, max)

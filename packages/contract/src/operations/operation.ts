@@ -17,7 +17,7 @@ export interface Operation {
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
   readonly body?: z.ZodType;
-  /** Which body size limit applies: the general one or that of the file routes. */
+  /** Which body size limit applies: the general one or the limit of the file routes. */
   readonly bodySize?: 'general' | 'file';
   /** The body of each success status. */
   readonly responses: Readonly<Record<number, z.ZodType>>;

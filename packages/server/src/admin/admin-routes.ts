@@ -75,7 +75,7 @@ function addSandboxRoutes(serve: Serve, core: Core): void {
   });
 }
 
-/** Adds an event per sandbox to that of the command, so that the trail of each sandbox shows its end. */
+/** Adds an event per sandbox to the command's event, so that the trail of each sandbox shows its end. */
 function noteDestroyed({ audit }: Core, actor: AuditActor, { sandbox }: OwnedSandbox): void {
   const { id: target, accountId } = sandbox;
   const event = { actor, accountId, action: contract.destroySandbox.name, target, details: null, requestId: null };

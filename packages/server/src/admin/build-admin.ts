@@ -14,7 +14,7 @@ import { addAdminRoutes } from './admin-routes.ts';
 /** Connections beyond this number are closed immediately. */
 const maxConnections = 32;
 
-/** The admin API. It does not authenticate: whoever can open its socket may do everything. Does not listen. */
+/** The admin API. It does not authenticate: a process that can open its socket may do everything. Does not listen. */
 export function buildAdmin(core: Core, log: FastifyBaseLogger): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: log,

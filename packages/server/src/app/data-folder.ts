@@ -58,7 +58,7 @@ function hold(path: string, { closed }: { readonly closed: boolean }): DataFolde
   return { ...lock, databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path) };
 }
 
-/** The lock of whoever uses the machines or the database of a folder. */
+/** The lock that a process holds while it uses the machines or the database of a folder. */
 const usersLock = 'lock';
 
 /** The lock of the supervisor, which it holds also while the host process is being restarted and nobody holds the other one. */

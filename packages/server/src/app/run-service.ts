@@ -104,7 +104,7 @@ export async function destroySandboxes(): Promise<number> {
 /** Sandboxes or machines that could not be destroyed. The message is for the operator. */
 export class SandboxesLeft extends Error {}
 
-/** The number of destroyed sandboxes. Throws SandboxesLeft if it is not that of all. */
+/** Returns how many sandboxes were destroyed. Throws SandboxesLeft if any remain. */
 export function refuseLeft({ destroyed, left, machinesLeft }: Destruction): number {
   if (left.length + machinesLeft === 0) return destroyed;
   const what = left.length > 0 ? `${sandboxes(left.length)} (${left.join(', ')})` : `${machinesLeft} machines`;

@@ -99,7 +99,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started e
       processes: {
         'another service': confinedPid(neighbour),
         'the parent of another service': neighbour.pid,
-        'a process of root': process.pid,
+        'a root process': process.pid,
         'a process of another user': foreign.pid,
       },
       setuid,

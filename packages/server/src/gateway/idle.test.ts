@@ -6,7 +6,7 @@ import { pageOf, untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 let service: PreviewService;
 let visitor: Visitor;
 beforeAll(async () => {
-  service = await PreviewService.start({}, { idleMs: 300, keepAliveMs: 100, connectionsPerName: 3, handshakeMs: 300 });
+  service = await PreviewService.start({}, { idleMs: 300, keepAliveMs: 100, handshakeMs: 300 });
   visitor = new Visitor(service.ca);
 });
 afterAll(() => service[Symbol.asyncDispose]());
@@ -57,8 +57,10 @@ test('closes a connection without requests', async () => {
 });
 
 test('limits the connections per preview', async () => {
-  const { url } = await service.serve((_request, response) => response.write('…'));
-  const other = await service.serve((_request, response) => response.end('ok'));
+  await using patient = await PreviewService.start({}, { connectionsPerName: 3 });
+  const visitor = new Visitor(patient.ca);
+  const { url } = await patient.serve((_request, response) => response.write('…'));
+  const other = await patient.serve((_request, response) => response.end('ok'));
   const open = await Promise.all([visitor.open(url), visitor.open(url), visitor.open(url)]);
   await expect(visitor.open(url)).rejects.toThrow();
   expect((await visitor.get(other.url)).text).toBe('ok');

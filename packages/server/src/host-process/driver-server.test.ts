@@ -6,9 +6,9 @@ import { HostVersionMismatch } from '../machines/remote/host-connection.ts';
 
 let lastId = 1_000;
 /** Lists the machines. */
-const adopt = (service: RawService) => {
+const list = (service: RawService) => {
   lastId += 1;
-  return service.call({ id: lastId, call: 'adopt' });
+  return service.call({ id: lastId, call: 'list' });
 };
 const launch = (id: number, machine: string) => ({ id, call: 'launch', machine, size: 'small', egress: 'all' });
 
@@ -35,7 +35,7 @@ test.each([
   ['an empty line', '\n'],
   ['no JSON', 'launch small\n'],
   ['no object', '[]\n'],
-  ['half a number', '{"id":1e999,"call":"adopt"}\n'],
+  ['half a number', '{"id":1e999,"call":"list"}\n'],
   ['an unknown call', '{"id":1,"call":"exec"}\n'],
   ['a missing field', '{"id":1,"call":"pause"}\n'],
   ['a field too many', '{"id":1,"call":"pause","machine":"a","path":"/etc"}\n'],
@@ -83,7 +83,7 @@ test('a new connection replaces the one before, and finds its machines', async (
   const after = await lab.connectRaw();
   await after.greet();
   await before.closed();
-  expect(await after.call({ id: 1, call: 'adopt' })).toEqual({
+  expect(await after.call({ id: 1, call: 'list' })).toEqual({
     id: 1,
     ok: { machines: [{ machine: 'm1', size: 'small' }], more: false },
   });
@@ -98,7 +98,7 @@ test('machines are listed in pages, and there are no more than the limit', async
   expect(await service.call(launch(200, 'one-more'))).toMatchObject({ error: { code: 'too_many_machines' } });
   const listed: unknown[] = [];
   for (let id = 300, after: string | undefined, more = true; more; id += 1) {
-    const { ok } = await service.call({ id, call: 'adopt', after });
+    const { ok } = await service.call({ id, call: 'list', after });
     const page = ok as { machines: { machine: string }[]; more: boolean };
     listed.push(...page.machines.map(({ machine }) => machine));
     after = page.machines.at(-1)?.machine;
@@ -134,12 +134,12 @@ test('a machine that dies is cleaned up although no service is connected, and th
   const next = await lab.connectRaw();
   await next.greet();
   const exit = { requested: false, reason: 'killed by SIGKILL' };
-  expect(await next.call({ id: 1, call: 'adopt' })).toEqual({
+  expect(await next.call({ id: 1, call: 'list' })).toEqual({
     id: 1,
     ok: { machines: [{ machine: 'm1', size: 'small', exit }], more: false },
   });
   await next.call({ id: 2, call: 'destroy', machine: 'm1' });
-  expect(await next.call({ id: 3, call: 'adopt' })).toEqual({ id: 3, ok: { machines: [], more: false } });
+  expect(await next.call({ id: 3, call: 'list' })).toEqual({ id: 3, ok: { machines: [], more: false } });
 });
 
 test('a machine that could not be destroyed is destroyed later, although nobody asks again', async () => {
@@ -154,7 +154,7 @@ test('a machine that could not be destroyed is destroyed later, although nobody 
   expect(await service.call({ id: 2, call: 'destroy', machine: 'm1' })).toMatchObject({ error: { code: 'failed' } });
   isBusy = false;
   await expect.poll(() => lab.driver.newest.destroyed).toBe(true);
-  await expect.poll(async () => (await adopt(service)).ok).toEqual({ machines: [], more: false });
+  await expect.poll(async () => (await list(service)).ok).toEqual({ machines: [], more: false });
 });
 
 test('a machine that ended on request is never listed as running, although its cleanup has failed', async () => {
@@ -171,7 +171,7 @@ test('a machine that ended on request is never listed as running, although its c
   await service.call({ id: 2, call: 'destroy', machine: 'm1' });
   const next = await lab.connectRaw();
   await next.greet();
-  expect((await adopt(next)).ok).toEqual({
+  expect((await list(next)).ok).toEqual({
     machines: [{ machine: 'm1', size: 'small', exit: { requested: true, reason: 'destroyed' } }],
     more: false,
   });

@@ -119,7 +119,7 @@ export class DriverServer implements AsyncDisposable {
   /** Serves one connection to its end. Never rejects. */
   async #accept(socket: Socket): Promise<void> {
     socket.on('error', () => {});
-    // Those that were closed meanwhile wait too: their number is limited here, that of open ones by the server.
+    // Connections that were closed meanwhile wait too. Their number is limited here; the server limits the open ones.
     if (this.#handshakes.size >= this.#limits.connections) {
       socket.destroy();
       return;

@@ -168,7 +168,7 @@ export class Session {
   async #run(call: HostCall): Promise<Result> {
     const { machines, limits } = this.#options;
     switch (call.call) {
-      case 'adopt':
+      case 'list':
         return machines.page(call.after);
       case 'launch':
         await this.#launch(call);

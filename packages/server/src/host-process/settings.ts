@@ -27,7 +27,7 @@ const settings = z.strictObject({
 export type HostSettings = z.infer<typeof settings>;
 
 /**
- * Parses the document on standard input. Throws CannotStart, which names the first field that does not fit: whoever wrote the settings keeps writing
+ * Parses the document on standard input. Throws CannotStart, which names the first field that does not fit: the writer of the settings keeps writing
  * the same ones.
  */
 export function parseHostSettings(text: string): HostSettings {

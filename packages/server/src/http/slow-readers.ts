@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 /** How slowly a client may read before it is disconnected. */
 export interface ReadingLimits {
-  /** A connection that accepts no byte for this long is cut. The default is that of nginx (send_timeout). */
+  /** A connection that accepts no byte for this long is cut. The default is nginx's (send_timeout). */
   readonly stallMs: number;
   /** A connection that accepts less than this over a whole `averageMs` is cut. Progress shows only when a whole piece was accepted, so it must be a few times a piece per `stallMs`. */
   readonly minBytesPerSecond: number;

@@ -97,6 +97,6 @@ test('times are in seconds, and withdrawn credit has its own counter', async () 
   expect(text).toContain('mayfly_command_duration_seconds_sum{status="completed"} 1');
   expect(text).toContain('mayfly_command_overhead_seconds_sum 0.25');
   expect(text).toContain('mayfly_ledger_credited_micro_usd_total 7');
-  expect(text).toContain('mayfly_ledger_taken_back_micro_usd_total 3');
+  expect(text).toContain('mayfly_ledger_withdrawn_micro_usd_total 3');
   expect(text).toContain('mayfly_ledger_charged_micro_usd_total 2');
 });

@@ -107,9 +107,9 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     'mayfly_ledger_credited_micro_usd_total',
     'Millionths of a dollar of credit added.',
   );
-  const takenBack = counter(
+  const withdrawn = counter(
     registry,
-    'mayfly_ledger_taken_back_micro_usd_total',
+    'mayfly_ledger_withdrawn_micro_usd_total',
     'Millionths of a dollar of credit withdrawn.',
   );
   const storeErrors = counter(registry, 'mayfly_store_errors_total', 'Failed database calls.', {
@@ -119,7 +119,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     registry,
     'mayfly_takeover_total',
     'At start: sandboxes whose machines were adopted, sandboxes that were ended, and orphaned machines.',
-    { outcome: ['adopted', 'settled', 'unowned'] },
+    { outcome: ['adopted', 'ended', 'orphaned'] },
   );
   const recovered = counter(
     registry,
@@ -174,7 +174,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     snapshotDeleted: () => snapshotsDeleted.inc(),
     sandboxEvicted: (reason) => evicted.inc({ reason }),
     charged: (microUsd) => charged.inc(microUsd),
-    credited: (microUsd) => (microUsd < 0 ? takenBack.inc(-microUsd) : credited.inc(microUsd)),
+    credited: (microUsd) => (microUsd < 0 ? withdrawn.inc(-microUsd) : credited.inc(microUsd)),
     storeFailed: (operation) => storeErrors.inc({ operation }),
     tookOver: (outcome, count) => takeover.inc({ outcome }, count),
     commandRecovered: (outcome) => recovered.inc({ outcome }),

@@ -26,7 +26,7 @@ const hostNames = ['bases', 'lock', 'machines', 'run', 'service', 'snapshots'];
 /** What a backup holds of the service's folder, apart from folders. */
 const restoredNames = ['id', 'mayfly.db', 'mayfly.db-wal', 'mayfly.db-shm'];
 
-/** An id as long as that of any machine. */
+/** An id as long as the longest id of a machine. */
 const longestMachineId = `pool_${'x'.repeat(24)}`;
 
 /** What a data folder looks like before a start. */

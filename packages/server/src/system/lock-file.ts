@@ -55,7 +55,7 @@ export function holderIn(locks: string, dev: bigint, ino: bigint): number | unde
   return undefined;
 }
 
-/** Creates the file if necessary. Whoever may read it could lock it, so only its owner may. */
+/** Creates the file if necessary. A user who may read it could lock it, so only its owner may. */
 function makePrivate(path: string): void {
   try {
     // Never opens a file that exists: closing any descriptor of it would release a lock that this process holds.

@@ -64,7 +64,7 @@ function validCalls(foreignIds: readonly string[]) {
   const reading = fc.oneof(
     fc.record({ call: fc.constant('usage'), machine }),
     fc.record({ call: fc.constant('cancel'), launch: fc.integer({ min: 1, max: 1_000_000 }) }),
-    fc.record({ call: fc.constant('adopt'), after: machine }, { requiredKeys: ['call'] }),
+    fc.record({ call: fc.constant('list'), after: machine }, { requiredKeys: ['call'] }),
     fc.record({ call: fc.constant('snapshots'), after: machine }, { requiredKeys: ['call'] }),
   );
   const launch = { call: fc.constant('launch'), machine: launchedId, size: fc.constantFrom(...sizes), egress };
@@ -106,9 +106,9 @@ const brokenType = fc
 
 const oddText = fc.constantFrom(
   '{"id":1,"call":"destroy","machine":"innocent-1"',
-  '{"id":01,"call":"adopt"}',
+  '{"id":01,"call":"list"}',
   '{"id":1,"id":2,"call":"exec"}',
-  '{"__proto__":{"id":1},"call":"adopt"}',
+  '{"__proto__":{"id":1},"call":"list"}',
   "{'id':1}",
   'null',
   '0',

@@ -41,7 +41,7 @@ export class PostgresServer {
     }
   }
 
-  /** The URL of a database; `port` may be that of a proxy. */
+  /** The URL of a database; `port` may be a proxy's. */
   url(database: string, { port = this.port, password: given = password } = {}): string {
     return `postgres://${user}:${given}@127.0.0.1:${port}/${database}`;
   }

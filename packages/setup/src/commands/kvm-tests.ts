@@ -9,7 +9,7 @@ import { chooseEngine } from '../steps/engine.ts';
 import { debianGoChoice } from '../steps/go.ts';
 import { localProgram, runInherited } from './run-programs.ts';
 
-/** The time limit of an outer machine. That of the short form is also the most that CI spends on an inconclusive run. */
+/** The time limit of an outer machine. The limit of the short form is also the most that CI spends on an inconclusive run. */
 const defaultMinutes = { short: 10, full: 90 } as const;
 
 const usage = `Usage: npm run test:kvm -- [options] [files]
@@ -107,7 +107,7 @@ const vitestScript = 'node_modules/vitest/vitest.mjs';
 
 const serviceSuite = 'test/kvm/service.test.ts';
 
-/** Whether the suite of the service is left out: an x86_64 outer machine has one CPU, which is too slow for it. Whoever names it gets it. */
+/** Whether the suite of the service is left out: an x86_64 outer machine has one CPU, which is too slow for it. It runs if it is named. */
 export function leavesOutService(arch: string, files: readonly string[]): boolean {
   return arch === 'x64' && !files.some((file) => file.endsWith(serviceSuite) || serviceSuite.endsWith(`/${file}`));
 }

@@ -163,7 +163,7 @@ function serviceUnit(plan: UnitPlan): string {
       ['RestrictSUIDSGID', yes],
       ['LockPersonality', yes],
       ['KeyringMode', 'private'],
-      // Cloud metadata trusts whoever connects from the host.
+      // Cloud metadata trusts every process that connects from the host.
       ['IPAddressDeny', 'link-local multicast'],
       ['SystemCallArchitectures', 'native'],
       ['SystemCallFilter', '@system-service'],

@@ -61,7 +61,7 @@ export class SharedBudget {
   /** Takes the amount if it is free and nobody has to go first. Give the same amount back with `give`. */
   tryTake(account: string, amount: number): boolean {
     if (this.#lines.has(account) || !this.#fits(account, amount)) return false;
-    // Whoever waits only for the total comes first, so that large amounts are not passed over for ever.
+    // A holder that waits only for the total comes first, so that large amounts are not passed over for ever.
     if (this.#lines.size > 0 && this.#nextAccount() !== undefined) return false;
     this.#add(account, amount);
     return true;

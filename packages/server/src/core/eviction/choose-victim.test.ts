@@ -44,7 +44,7 @@ describe('what is short', () => {
 });
 
 describe('who makes room', () => {
-  test('for disk: the sandbox that wrote most, whoever owns it', () => {
+  test('for disk: the sandbox that wrote most, in any account', () => {
     const candidates = [sandbox('a', 'one', 900, 70), sandbox('b', 'two', 10, 2_048), sandbox('c', 'one', 10, 2_000)];
     expect(chooseVictim('disk', candidates)).toEqual({
       sandboxId: 'b',

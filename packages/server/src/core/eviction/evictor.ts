@@ -48,7 +48,7 @@ export class Evictor {
     }
   }
 
-  /** Releases the ballast when next to nothing is left: any earlier, whoever fills the disk would take it. Holds it again once there is room for it. */
+  /** Releases the ballast when next to nothing is left: any earlier, the sandbox that fills the disk would take it. Holds it again once there is room for it. */
   async #keepBallast({ diskFreeBytes }: HostStats): Promise<void> {
     const { ballast, headroom, log } = this.#core;
     if (ballast.isHeld && diskFreeBytes < ballast.sizeBytes * releaseShare) {

@@ -11,7 +11,7 @@ export interface MachineExit {
   readonly detail?: string | undefined;
 }
 
-/** The two byte streams to the agent of one machine. Whoever opens a channel closes it. */
+/** The two byte streams to the agent of one machine. The caller that opens a channel closes it. */
 export interface AgentChannel {
   readonly control: Duplex;
   readonly data: Duplex;

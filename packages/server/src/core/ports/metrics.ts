@@ -1,7 +1,7 @@
 import type { ErrorType, SandboxStatus, SizeName, SnapshotStatus } from '@mayfly/contract';
 
 /** How a create that was admitted ended. */
-export type CreateResult = 'ready' | 'failed' | 'called_off';
+export type CreateResult = 'ready' | 'failed' | 'cancelled';
 
 /** How a request through a preview ended: answered by the sandbox, upgraded to a WebSocket, or answered by the gateway itself. */
 export const previewOutcomes = [
@@ -71,7 +71,7 @@ export interface Metrics {
   /** `operation` names the store method, e.g. `sandboxes.find`. */
   storeFailed(operation: string): void;
   /** At start: what became of the sandboxes and machines of the previous run. */
-  tookOver(outcome: 'adopted' | 'settled' | 'unowned', count: number): void;
+  tookOver(outcome: 'adopted' | 'ended' | 'orphaned', count: number): void;
   /** A command that the previous run started, or that ended during a database outage, was completed with its result or lost. */
   commandRecovered(outcome: 'recovered' | 'lost'): void;
   rateLimited(window: 'source' | 'public' | 'requests' | 'creations' | 'uploads'): void;

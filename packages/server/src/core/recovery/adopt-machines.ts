@@ -36,8 +36,8 @@ export async function adoptMachines(core: Core, driver: Pick<MachineDriver, 'ado
   // An extend of the earlier run may not have reached its machine.
   void core.background.track(forEachConcurrently(adopted, concurrency, (sandbox) => sendExpiry(core, sandbox)));
   core.metrics.tookOver('adopted', adopted.length);
-  core.metrics.tookOver('settled', ended.length);
-  core.metrics.tookOver('unowned', orphans.size);
+  core.metrics.tookOver('ended', ended.length);
+  core.metrics.tookOver('orphaned', orphans.size);
   if (open.length + executions + orphans.size > 0) {
     const counts = { adopted: adopted.length, ended: ended.length, orphans: orphans.size, executions };
     core.log.warn(counts, 'machines_adopted');

@@ -59,7 +59,7 @@ export async function provision(
     return running;
   } catch (error) {
     const { status } = await failProvisioning(core, sandbox, error);
-    report(status === 'failed' ? 'failed' : 'called_off');
+    report(status === 'failed' ? 'failed' : 'cancelled');
     throw launchFailure(error, 'The sandbox could not be provisioned');
   }
 }

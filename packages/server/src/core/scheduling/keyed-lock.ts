@@ -16,7 +16,7 @@ export class KeyedLock {
     try {
       await (waitMs === undefined ? before : withDeadline('the wait for other work', waitMs, before));
     } catch (error) {
-      // Whoever comes next still waits for what came before.
+      // The next caller still waits for what came before.
       void before.then(leave);
       throw error;
     }

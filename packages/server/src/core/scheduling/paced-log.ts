@@ -9,7 +9,7 @@ interface Paced {
 }
 
 /**
- * Writes at most `perSecond` lines of each event in a second, so that whoever causes the events cannot fill the disk. The next line says how many
+ * Writes at most `perSecond` lines of each event in a second, so that those who cause the events cannot fill the disk. The next line says how many
  * were left out. The number of different events must be fixed.
  */
 export function pacedLog(log: Log, perSecond: number): Log {

@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
 export type TrustsProxy = (address: string, hop: number) => boolean;
 
 /**
- * Whose X-Forwarded-For is trusted: nobody's, that of the peer alone (`true`), or that of these comma-separated addresses and ranges. `true` trusts
+ * Which proxies' X-Forwarded-For is trusted: none, the peer's (`true`), or that from these comma-separated addresses and ranges. `true` trusts
  * one proxy, not a chain: everything further away is written by the client.
  */
 export function trustedProxies(setting: boolean | string): TrustsProxy {

@@ -41,7 +41,7 @@ test('copies of one save: running, each with an identity of its own, and no snap
   expect(record?.origin).toMatchObject({ sandboxId, snapshotId: null });
 });
 
-test('its pause is measured once, however many copies are made, as that of a snapshot is', async () => {
+test('its pause is measured once, however many copies are made, as for a snapshot', async () => {
   const pauses = async () => (await service.app.inject('/metrics')).body.match(/^mayfly_snapshot_pause_.*_count.*/gm);
   await fork({ count: 3 });
   expect(await pauses()).toEqual(['mayfly_snapshot_pause_seconds_count{size="medium"} 1']);

@@ -121,7 +121,7 @@ describe('a rollback', () => {
     expect(service.connector.expiries.at(-1)).toBe(Date.parse(body.expires_at ?? ''));
   });
 
-  test('the death of the old machine during its teardown does not fail the sandbox; that of the new one does', async () => {
+  test('the death of the old machine during its teardown does not fail the sandbox; the death of the new one does', async () => {
     const gone = Promise.withResolvers<void>();
     original().beforeDestroyed = () => gone.promise;
     expect((await rollback()).status).toBe(200);

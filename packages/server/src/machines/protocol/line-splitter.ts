@@ -1,7 +1,7 @@
 /** Chunks of an unfinished line are joined beyond this number, because each costs far more memory than its bytes. */
 const maxChunks = 256;
 
-/** Splits a byte stream into lines. Throws on a line that is too long, so that whoever sends it cannot exhaust the memory of this process. */
+/** Splits a byte stream into lines. Throws on a line that is too long, so that its sender cannot exhaust the memory of this process. */
 export class LineSplitter {
   readonly #maxLineBytes: number;
   #unfinished: Buffer[] = [];

@@ -8,7 +8,7 @@ export class MalformedMessage extends Error {
 }
 
 /**
- * Reads the lines of a connection one after the other. While nobody asks for the next line, nothing is read, so whoever sends too much has to
+ * Reads the lines of a connection one after the other. While nobody asks for the next line, nothing is read, so a sender of too much has to
  * wait: at most one line and one chunk of the socket are in memory. Throws MalformedMessage.
  */
 export async function* readLines(socket: Socket, maxLineBytes: number): AsyncGenerator<string, void, undefined> {

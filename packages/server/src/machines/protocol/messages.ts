@@ -8,7 +8,7 @@ import { machineIdPattern } from '../../core/ports/machine-driver.ts';
  */
 
 /** Increase it with every change that the other side would misunderstand. Both sides name theirs first, and different ones do not talk. */
-export const protocolVersion = 3;
+export const protocolVersion = 4;
 
 /** Names the protocol in the first line of both sides. */
 const protocolName = 'mayfly-host';
@@ -62,7 +62,7 @@ const launch = z.strictObject({
   snapshot: snapshotId.optional(),
 });
 const cancel = z.strictObject({ id: callId, call: z.literal('cancel'), launch: callId });
-const adopt = z.strictObject({ id: callId, call: z.literal('adopt'), after: machineId.optional() });
+const list = z.strictObject({ id: callId, call: z.literal('list'), after: machineId.optional() });
 const setEgress = z.strictObject({ id: callId, call: z.literal('set_egress'), machine: machineId, egress });
 const save = z.strictObject({ id: callId, call: z.literal('save'), machine: machineId, snapshot: snapshotId });
 const snapshots = z.strictObject({ id: callId, call: z.literal('snapshots'), after: snapshotId.optional() });
@@ -75,7 +75,7 @@ const onMachine = z.strictObject({
 
 /**
  * A call of the service. Ids increase along a connection.
- * - `adopt`: a page of the machines that exist, in the order of their ids, after the given one.
+ * - `list`: a page of the machines that exist, in the order of their ids, after the given one.
  * - `launch`, and `cancel` of the launch with that call id. A cancelled launch still gets its answer.
  * - `pause`, `resume`, `usage`, `set_egress`: of a machine that exists.
  * - `destroy`: succeeds for a machine that does not exist.
@@ -86,7 +86,7 @@ const onMachine = z.strictObject({
 export const hostCall = z.discriminatedUnion('call', [
   launch,
   cancel,
-  adopt,
+  list,
   setEgress,
   save,
   snapshots,
@@ -101,7 +101,7 @@ const exit = z.strictObject({
   detail: z.string().max(400).optional(),
 });
 
-/** Why a call failed: for programs. The message next to it is for the log; that of `unusable_snapshot` is for the owner of the snapshot. */
+/** Why a call failed: for programs. The message next to it is for the log; the message of `unusable_snapshot` is for the owner of the snapshot. */
 const failureCodes = [
   'unknown_machine',
   'machine_exists',
@@ -126,7 +126,7 @@ export type ListedSnapshot = z.infer<typeof storedSnapshot>;
 
 /** What the calls answer. Those that are missing here answer nothing but their success. */
 export const results = {
-  adopt: z.strictObject({
+  list: z.strictObject({
     /** A machine that has exited is listed with its exit until it is destroyed. */
     machines: z.array(z.strictObject({ machine: machineId, size, exit: exit.optional() })).max(machinesPerPage),
     more: z.boolean(),
@@ -136,7 +136,7 @@ export const results = {
   snapshots: z.strictObject({ snapshots: z.array(storedSnapshot).max(snapshotsPerPage), more: z.boolean() }),
   none: z.strictObject({}),
 } as const;
-export type MachinesPage = z.infer<typeof results.adopt>;
+export type MachinesPage = z.infer<typeof results.list>;
 export type SnapshotsPage = z.infer<typeof results.snapshots>;
 
 /** What all machines together may still take, in bytes; null without a limit. */

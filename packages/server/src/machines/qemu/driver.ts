@@ -223,7 +223,7 @@ export class QemuDriver implements MachineDriver {
     readonly origin: LaunchOrigin;
     /** The size whose virtual hardware was saved. */
     readonly hardware: SizeName;
-    /** Why the state could not be loaded, for whoever asked for the machine. */
+    /** Why the state could not be loaded, for the caller who asked for the machine. */
     readonly explainLoad: (error: unknown) => unknown;
   }> {
     const { engine } = this.#options;

@@ -50,7 +50,7 @@ export const hostCapabilities: Readonly<Record<string, HostCapability>> = {
   mknod: { bit: 27, reason: "creates the device nodes of a jail, whatever the modes of the host's nodes" },
 };
 
-/** The program and arguments that start a command of root with exactly these capabilities. */
+/** The program and arguments that start a command as root with exactly these capabilities. */
 export function withHostCapabilities(command: readonly string[]): ['setpriv', ...string[]] {
   const kept = Object.keys(hostCapabilities).map((name) => `+${name}`);
   return ['setpriv', '--inh-caps=-all', `--bounding-set=${['-all', ...kept].join(',')}`, ...command];

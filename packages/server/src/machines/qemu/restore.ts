@@ -26,7 +26,7 @@ export interface RestoreTools {
   readonly host: Pick<HostResources, 'shareAgentSockets'>;
   /** Receives the releases of what the restore acquires. */
   readonly releases: ReleaseStack;
-  /** Why QEMU did not load the state, for whoever asked for the machine. */
+  /** Why QEMU did not load the state, for the caller who asked for the machine. */
   readonly explainLoad: (error: unknown) => unknown;
   readonly step: StepRunner;
 }

@@ -259,7 +259,7 @@ async function listMachines(
   const onResult = ({ machines }: MachinesPage): void => machines.forEach(onListed);
   for (let more = true; more; ) {
     const after = listed.at(-1)?.machine;
-    const page = await host.call({ call: 'adopt', ...(after !== undefined && { after }) }, { onResult });
+    const page = await host.call({ call: 'list', ...(after !== undefined && { after }) }, { onResult });
     listed.push(...page.machines);
     more = page.more && page.machines.length > 0;
   }

@@ -81,7 +81,7 @@ export class RemoteMachine implements Machine {
     }
   }
 
-  /** The host process keeps the machine, whoever is connected. */
+  /** The host process keeps the machine when the connection ends. */
   detach(): void {}
 
   async destroy(): Promise<void> {

@@ -23,7 +23,7 @@ export const defaultPoolDeadlines: PoolDeadlines = {
   answerMs: 10_000,
   closeMs: 5_000,
 };
-/** A migration rewrites tables, and waits for that of another service that starts at the same time. */
+/** A migration rewrites tables, and waits while another service that starts at the same time runs its migration. */
 const migrationMs = 15 * 60_000;
 const migrationDeadlines = { statementMs: migrationMs, answerMs: migrationMs + 5_000, idleInTransactionMs: 60_000 };
 

@@ -163,7 +163,7 @@ async function findByIdempotencyKey(
   return row && sandboxOf(row);
 }
 
-/** Moves the creation time past that of the account's newest sandbox. */
+/** Moves the creation time past the newest one of the account's sandboxes. */
 async function insertRow(transaction: Transaction<Schema>, sandbox: NewSandbox): Promise<SandboxRecord> {
   const newest = sql`(select max(created_at_ms) from sandboxes where account_id = ${sandbox.accountId})`;
   const wanted = sql`cast(${sandbox.createdAtMs} as bigint)`;

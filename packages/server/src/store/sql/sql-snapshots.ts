@@ -179,7 +179,7 @@ async function insertSnapshot<Refusal>(
   return { kind: 'inserted', snapshot: await insertRow(transaction, snapshot, newestMs) };
 }
 
-/** Moves the creation time past that of the account's newest snapshot. */
+/** Moves the creation time past the newest one of the account's snapshots. */
 async function insertRow(
   transaction: Transaction<Schema>,
   snapshot: NewSnapshot,

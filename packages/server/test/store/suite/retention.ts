@@ -35,7 +35,7 @@ export function describeRetention(opened: OpenedStore): void {
     expect(await ledger.summary(account.id, 0)).toEqual(before);
   });
 
-  test('a removed sandbox counts in the period of its creation, not in that of its end', async () => {
+  test('a removed sandbox counts in the period in which it was created, not in which it ended', async () => {
     const { retention, ledger } = opened();
     const running = await insertRunning(opened(), 'sbx_long', { createdAtMs: 1_000 });
     const charge = { amountMicroUsd: 5, runtimeMs: 1_499, atMs: 2_500 };

@@ -11,7 +11,7 @@ export interface MemorySave {
   readonly path: string;
   /** Runs while the machine stands still, at the instant that is saved. */
   readonly atInstant: () => Promise<void>;
-  /** Runs before a machine that changes its memory too fast is stopped. Only whoever knows of it can tell such a machine from a paused one. */
+  /** Runs before a machine that changes its memory too fast is stopped. Without this call such a machine looks like a paused one. */
   readonly beforeStop?: () => Promise<void>;
   readonly signal: AbortSignal;
   readonly deadlines?: SaveDeadlines;

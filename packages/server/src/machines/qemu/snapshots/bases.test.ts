@@ -67,7 +67,7 @@ test('bases of old templates are removed, except for those of machines that run'
   expect((await readdir(join(folder, 'bases'))).sort()).toEqual(left);
 });
 
-test('a size without a template is an error only for whoever asks for it', async () => {
+test('a size without a template is an error only for those who ask for it', async () => {
   const bases = await openBases('abc', join(folder, 'cache'), 1, ['small']);
   expect(bases.ofSize('small').key).toBe('small-abc-1');
   expect(() => bases.ofSize('large')).toThrow('There is no template for the size large.');

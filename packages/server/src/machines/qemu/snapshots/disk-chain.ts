@@ -107,7 +107,7 @@ const jobId = 'flatten';
 /** How long QEMU may take to give up a job. */
 const cancelMs = 10_000;
 
-/** Copies everything above the template's layer into the top layer, so that the disk has as few layers as that of a new machine. */
+/** Copies everything above the template's layer into the top layer, so that the disk has as few layers as the disk of a new machine. */
 export async function flattenDisk(
   qmp: Monitor,
   chain: DiskChain,

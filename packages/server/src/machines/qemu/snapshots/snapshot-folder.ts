@@ -72,7 +72,7 @@ export class SnapshotFolders {
 
   /**
    * All complete snapshots, in the order of their ids, also those that cannot be launched because they are damaged or a newer Mayfly saved them. Throws
-   * if one cannot be read: whoever misses a snapshot in the list takes it for lost.
+   * if one cannot be read: a service that misses a snapshot in the list considers it lost.
    */
   async list(): Promise<StoredSnapshot[]> {
     const ids = (await readdir(this.#folder)).filter((name) => machineIdPattern.test(name)).sort();

@@ -43,7 +43,7 @@ const exitDeadlineMs = 2_000;
 const keptOutputChars = 2_000;
 
 /**
- * One running mayfly-net: a process of root that opens sockets and changes rules, and its child without privileges that reads packets of
+ * One running mayfly-net: a root process that opens sockets and changes rules, and its child without privileges that reads packets of
  * guests and name servers. Each ends with the other.
  */
 export class ResolverProcess implements AsyncDisposable {
