@@ -38,7 +38,7 @@ func enterConfinement([]string) error {
 		{"end with the parent", func(*spec) error { return confirmParent(parent) }},
 		{"close other files", func(*spec) error { return closeAllBut(passedFds(c.Listen)) }},
 		{"close abstract sockets", func(*spec) error { return closeAbstractSockets() }},
-		{"filter system calls", func(*spec) error { return filterSystemCalls(serviceFilter()) }},
+		{"filter system calls", filterSystemCalls},
 	} {
 		if err := step.do(c.jail()); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

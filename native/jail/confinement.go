@@ -191,7 +191,7 @@ func (c *confinement) jail() *spec {
 	}
 	return &spec{
 		UID: c.UID, GID: c.GID, CgroupProcs: c.CgroupProcs, Network: "host", Binds: c.Binds, Devices: serviceDevices,
-		Rlimits: c.Rlimits, Program: c.Program, Argv: c.Argv, Env: env,
+		Rlimits: c.Rlimits, Filter: "service", Program: c.Program, Argv: c.Argv, Env: env,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 const firstOwnFd = 64
 
 const (
+	sysCloseRange     = 436
 	closeRangeCloexec = 4
 	fDupfdCloexec     = 1030
 )

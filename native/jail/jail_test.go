@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mayfly/seccomp"
 )
 
 // The test binary acts as the jail when this variable is in its environment.
@@ -39,12 +41,12 @@ func TestMain(m *testing.M) {
 }
 
 func forbidLandlock() {
-	err := filterSystemCalls([]instruction{
-		{bpfLoad, 0, 0, offsetNumber},
-		{bpfJumpEqual, 0, 1, sysLandlockCreateRuleset},
-		refuse(syscall.EPERM),
-		{bpfReturn, 0, 0, actionAllow},
-	})
+	err := seccomp.Program{
+		{Code: syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, K: 0}, // the number of the call
+		{Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, Jf: 1, K: sysLandlockCreateRuleset},
+		{Code: syscall.BPF_RET | syscall.BPF_K, K: 0x00050000 | uint32(syscall.EPERM)}, // SECCOMP_RET_ERRNO
+		{Code: syscall.BPF_RET | syscall.BPF_K, K: 0x7fff0000},                         // SECCOMP_RET_ALLOW
+	}.InstallOnThread()
 	if err != nil {
 		panic(err)
 	}

@@ -46,6 +46,7 @@ var steps = []step{
 	{"enter the root", enterRoot},
 	{"drop all privileges", dropPrivileges},
 	{"close other files", closeOthers},
+	{"filter system calls", filterSystemCalls},
 }
 
 // enter builds the jail and starts the program. It returns only on failure.

@@ -26,6 +26,20 @@ func TestTheProgramHasNoPrivileges(t *testing.T) {
 	}
 }
 
+func TestTheFilterIsThatOfTheSpecification(t *testing.T) {
+	if got := start(t, func(s *spec) { s.Filter = "qemu" }).status(t, "Seccomp"); got != "2" {
+		t.Errorf("Seccomp: %s", got)
+	}
+	s := jail(t, "/usr/bin/sh", "-c", "(exit 0)")
+	if _, stderr, code := run(t, s); code != 0 {
+		t.Errorf("without a filter: code %d, %q", code, stderr)
+	}
+	s.Filter = "qemu"
+	if _, stderr, code := run(t, s); code == 0 || !strings.Contains(stderr, "Cannot fork") {
+		t.Errorf("with a filter: code %d, %q", code, stderr)
+	}
+}
+
 func TestTheEnvironmentIsTheGivenOne(t *testing.T) {
 	p := start(t, func(s *spec) { s.Env = map[string]string{"LD_PRELOAD": "", "A": "1"} })
 	if environ := p.read(t, "environ"); environ != "A=1\x00LD_PRELOAD=\x00" {

@@ -26,6 +26,8 @@ type spec struct {
 	Devices []string `json:"devices"`
 	// Rlimits are soft and hard limits by name; see limits.go.
 	Rlimits map[string]uint64 `json:"rlimits"`
+	// Filter names the system calls that the program may make; see filters.go. Without one it may make all, and limits itself.
+	Filter string `json:"filter"`
 	// Program is started with its own path followed by Argv.
 	Program string   `json:"program"`
 	Argv    []string `json:"argv"`
@@ -71,6 +73,9 @@ func (s *spec) check() error {
 	}
 	if s.Network != "none" && s.Network != "host" && !isPlain(s.Network) {
 		return fmt.Errorf("network %q is neither none, host nor an absolute path", s.Network)
+	}
+	if s.Filter != "" && filters[s.Filter] == nil {
+		return fmt.Errorf("unknown filter %q", s.Filter)
 	}
 	paths := append([]string{s.Program}, s.CgroupProcs...)
 	for _, l := range s.Listen {

@@ -28,6 +28,7 @@ func TestUnsafeSpecsAreRejected(t *testing.T) {
 		`"" is not allowed`: goodSpec + `,"binds":[{"mode":"ro"}]}`,
 		`"/a/../b"`:         goodSpec + `,"binds":[{"path":"/a/../b","mode":"ro"}]}`,
 		`"a" is not`:        goodSpec + `,"cgroupProcs":["a"]}`,
+		"unknown filter":    goodSpec + `,"filter":"none"}`,
 		"descriptor 2":      goodSpec + `,"listen":[{"path":"/a","fd":2}]}`,
 		"descriptor 3":      goodSpec + `,"listen":[{"path":"/a","fd":3},{"path":"/b","fd":3}]}`,
 		"descriptor 64":     goodSpec + `,"listen":[{"path":"/a","fd":64}]}`,

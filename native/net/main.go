@@ -17,8 +17,8 @@ import (
 	"mayfly/net/internal/machine"
 	"mayfly/net/internal/nameservers"
 	"mayfly/net/internal/resolver"
-	"mayfly/net/internal/seccomp"
 	"mayfly/net/internal/wire"
+	"mayfly/seccomp"
 )
 
 // The resolver ends with the thread that started it, so that is the first one, which lives as long as the broker.
@@ -114,7 +114,7 @@ func runResolver(arguments []string) error {
 	if err := resolver.Limit(); err != nil {
 		return err
 	}
-	if err := seccomp.Confine(); err != nil {
+	if err := seccomp.Resolver(os.Getpid()).InstallOnProcess(); err != nil {
 		return err
 	}
 	conn, err := wire.FromFile(os.Stdin)

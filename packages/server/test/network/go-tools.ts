@@ -44,14 +44,17 @@ function buildJail(): string {
 
 function buildOnce(module: string, packages: readonly string[]): string {
   const cwd = join(root, module);
-  const folder = join(cacheFolder, digestSources(cwd));
+  // Both modules use the filters of system calls.
+  const folder = join(cacheFolder, digestSources([cwd, join(root, 'native/seccomp')]));
   if (!existsSync(folder)) build(cwd, packages, folder);
   return folder;
 }
 
-function digestSources(cwd: string): string {
+function digestSources(modules: readonly string[]): string {
   const hash = createHash('sha256').update(process.arch);
-  for (const path of globSync('**/*.go', { cwd }).sort()) hash.update(readFileSync(join(cwd, path)));
+  for (const cwd of modules) {
+    for (const path of globSync('**/*.go', { cwd }).sort()) hash.update(readFileSync(join(cwd, path)));
+  }
   return hash.digest('hex').slice(0, 16);
 }
 

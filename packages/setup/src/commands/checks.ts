@@ -5,9 +5,9 @@ import type { Prepared, PreparedParts } from '../prepare.ts';
 import {
   ensureGoToolchain,
   findHostToolchain,
-  type GoProgram,
+  type GoModule,
   type GoToolchain,
-  goPrograms,
+  goModules,
   minimumGoVersion,
 } from '../steps/go.ts';
 import {
@@ -98,8 +98,8 @@ async function passStaticChecks(checks: readonly Check[], options: CheckOptions)
 }
 
 /** The checks and tests of Go modules, by default of all. `go` is the compiler. */
-export function goChecks(go: string, programs: readonly GoProgram[] = goPrograms): readonly Check[] {
-  return programs.flatMap(({ title, folder: cwd }) => [
+export function goChecks(go: string, modules: readonly GoModule[] = goModules): readonly Check[] {
+  return modules.flatMap(({ title, folder: cwd }) => [
     { title: `${title}: vet`, program: go, args: ['vet', './...'], cwd },
     { title: `${title}: tests`, program: go, args: ['test', './...'], cwd },
   ]);

@@ -36,6 +36,12 @@ it('runs static checks, the changed Go modules, then unit tests, then suites, bu
   ]);
 });
 
+it('checks the Go modules that use a changed one, too', () => {
+  const { checks } = planTouched({ ...changes, files: ['native/seccomp/calls.go'] }, selection, files, '/go');
+  const tested = checks.map(({ title }) => title).filter((title) => title.endsWith(': tests'));
+  expect(tested).toEqual(['jail: tests', 'name resolver: tests', 'filters of system calls: tests']);
+});
+
 it('leaves out vitest where nothing is selected, instead of running everything', () => {
   expect(planTouched(changes, { suites: [], unitTests: [], uncovered: [] }, files, '/go').tests).toEqual([]);
 });

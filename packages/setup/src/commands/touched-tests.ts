@@ -4,7 +4,7 @@ import { createAnnouncer } from '../announce.ts';
 import { projectRoot, readEnvironment } from '../environment.ts';
 import { prepare } from '../prepare.ts';
 import { refuseUnfitHost } from '../requirements/problems.ts';
-import { type GoProgram, goPrograms } from '../steps/go.ts';
+import { type GoModule, goModules } from '../steps/go.ts';
 import { type Changes, listRepository, readChanges } from '../suites/changes.ts';
 import { readReferences } from '../suites/references.ts';
 import { matches, type Selection, selectTests, testFilesOf } from '../suites/select.ts';
@@ -87,11 +87,11 @@ export function describeSelection(changes: Changes, { suites, unitTests, uncover
   ].join('\n');
 }
 
-function changedModules({ files }: Changes): readonly GoProgram[] {
-  return goPrograms.filter(({ folder }) => {
-    const module = relative(projectRoot, folder);
-    return files.some((file) => matches(file, module) && !file.endsWith('.md'));
-  });
+/** The modules that changed or use one that did. */
+function changedModules({ files }: Changes): readonly GoModule[] {
+  const changed = ({ folder }: GoModule) =>
+    files.some((file) => matches(file, relative(projectRoot, folder)) && !file.endsWith('.md'));
+  return goModules.filter((module) => [module, ...(module.uses ?? [])].some(changed));
 }
 
 function listSome(files: readonly string[]): string {

@@ -9,14 +9,22 @@ import { findVersion, isAtLeast } from '../requirements/requirements.ts';
 import { makeDebianTree } from './debian-tree.ts';
 import { ensureStep, type StepContext } from './step.ts';
 
-/** One of the project's Go modules, built as a static binary. */
-export interface GoProgram {
+/** One of the project's Go modules. */
+export interface GoModule {
+  readonly title: string;
+  readonly folder: string;
+  /** Other modules of the project that its go.mod names. */
+  readonly uses?: readonly GoModule[];
+}
+
+/** A module that is built as a static binary. */
+export interface GoProgram extends GoModule {
   /** Its kind in the cache and the name of the binary. */
   readonly name: string;
-  readonly title: string;
-  /** Folder of the module. */
-  readonly folder: string;
 }
+
+/** The filters of system calls of the other modules. */
+const seccompModule: GoModule = { title: 'filters of system calls', folder: join(projectRoot, 'native/seccomp') };
 
 /** The guest's init and agent. */
 export const agentProgram: GoProgram = {
@@ -26,16 +34,26 @@ export const agentProgram: GoProgram = {
 };
 
 /** The jail of every machine's QEMU. */
-export const jailProgram: GoProgram = { name: 'jail', title: 'jail', folder: join(projectRoot, 'native/jail') };
+export const jailProgram: GoProgram = {
+  name: 'jail',
+  title: 'jail',
+  folder: join(projectRoot, 'native/jail'),
+  uses: [seccompModule],
+};
 
 /** The name resolver of the machines' networks. */
-export const netProgram: GoProgram = { name: 'net', title: 'name resolver', folder: join(projectRoot, 'native/net') };
+export const netProgram: GoProgram = {
+  name: 'net',
+  title: 'name resolver',
+  folder: join(projectRoot, 'native/net'),
+  uses: [seccompModule],
+};
 
 /** What makes the memory layers of snapshots. */
 export const ramProgram: GoProgram = { name: 'ram', title: 'memory layers', folder: join(projectRoot, 'native/ram') };
 
-/** All Go modules that are built for the service. */
-export const goPrograms: readonly GoProgram[] = [agentProgram, jailProgram, netProgram, ramProgram];
+/** All Go modules of the project. */
+export const goModules: readonly GoModule[] = [agentProgram, jailProgram, netProgram, ramProgram, seccompModule];
 
 const programRecipe = '2';
 /** The first Go with HTTP/2 without TLS in its standard library. */
@@ -112,7 +130,8 @@ export async function ensureGoToolchain(context: StepContext, choice: GoChoice):
 export async function programEntry(program: GoProgram, arch: string, go: GoChoice): Promise<CacheEntry> {
   const isSource = (path: string) =>
     (path.endsWith('.go') && !path.endsWith('_test.go')) || path === 'go.mod' || path === 'go.sum';
-  const sources = await digestFolder(program.folder, isSource);
+  const folders = [program, ...(program.uses ?? [])].map(({ folder }) => folder);
+  const sources = (await Promise.all(folders.map((folder) => digestFolder(folder, isSource)))).join(' ');
   return { kind: program.name, key: hashValues({ recipe: programRecipe, arch, go: go.identity, sources }) };
 }
 

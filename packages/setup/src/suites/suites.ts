@@ -42,7 +42,7 @@ const betweenProcesses = server('host-process', 'machines/protocol', 'machines/r
 const records = server('core/lifecycle', 'core/sandboxes', 'core/machines', 'core/money', 'core/recovery', 'store');
 /** From one process's start to its end. */
 const processes = server('app', 'process', 'supervisor');
-const jail = ['native/jail', ...server('machines/qemu/jail', 'confinement')];
+const jail = ['native/jail', 'native/seccomp', ...server('machines/qemu/jail', 'confinement')];
 const savedMemory = [
   'native/ram',
   'native/qemu-preload',
@@ -343,7 +343,11 @@ const rows: readonly Row[] = [
   {
     name: 'network/egress',
     shows: 'what a machine reaches of the network, and what it cannot',
-    sources: ['native/net', ...server('machines/egress', 'machines/ipv4.ts', 'machines/qemu/network')],
+    sources: [
+      'native/net',
+      'native/seccomp',
+      ...server('machines/egress', 'machines/ipv4.ts', 'machines/qemu/network'),
+    ],
     alone: speeds,
     timed: true,
   },

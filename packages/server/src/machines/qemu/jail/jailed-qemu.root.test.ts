@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyProbe, parseAttempts } from '../../../../test/confinement/probe.ts';
 import { findProgram } from '../../../system/run-program.ts';
 import { connectUnix } from '../../../system/unix-sockets.ts';
 import { QmpClient } from '../qmp/qmp-client.ts';
@@ -38,6 +39,7 @@ const go = process.env.MAYFLY_TEST_GO ?? (await findProgram('go').catch(() => un
 describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', () => {
   let base = '';
   let own = '';
+  let jail = '';
   let lease: UidLease;
   let leases: UidLeases;
   let cgroups: Cgroups;
@@ -59,7 +61,7 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
   beforeAll(async () => {
     base = await mkdtemp(join(tmpdir(), 'mayfly-jail-'));
     own = join(base, 'own');
-    const jail = join(base, 'mayfly-jail');
+    jail = join(base, 'mayfly-jail');
     await promisify(execFile)(go ?? '', ['build', '-o', jail, '.'], {
       cwd: jailSource,
       env: { ...process.env, CGO_ENABLED: '0' },
@@ -123,6 +125,55 @@ describe.runIf(program && go && process.getuid?.() === 0)('QEMU in its jail', ()
     expect(status.Groups?.trim() ?? '').toBe('');
     expect(await proc('limits')).toMatch(/Max core file size +0 +0 /);
     expect(await proc('environ')).toBe('');
+  });
+
+  it('runs under the filter of the jail and under its own', async () => {
+    const filtersIn = (status: string) => Number(/^Seccomp_filters:\s+(\d+)$/m.exec(status)?.[1]);
+    const inherited = filtersIn(await readFile('/proc/self/status', 'utf8'));
+    const threads = await readdir(`/proc/${qemu.pid}/task`);
+    // A thread may end meanwhile.
+    const statuses = await Promise.all(threads.map((thread) => proc(`task/${thread}/status`).catch(() => undefined)));
+    const counts = statuses.filter((status) => status !== undefined).map((status) => filtersIn(status) - inherited);
+    expect(new Set(counts)).toEqual(new Set([2]));
+  });
+
+  it('has no sockets but unix sockets', async () => {
+    const addr = { type: 'inet', data: { host: '127.0.0.1', port: '0' } };
+    const backend = { type: 'socket', data: { addr, server: true, wait: false } };
+    await expect(qmp.execute('chardev-add', { id: 'tried', backend })).rejects.toThrow(
+      /Failed to create a socket|Operation not permitted/,
+    );
+  });
+
+  it('a program in its place is refused what QEMU does not need', async () => {
+    const probe = await copyProbe(base);
+    const attempts = {
+      'use io_uring': 'function not implemented',
+      'load a BPF program': 'operation not permitted',
+      'handle page faults': 'operation not permitted',
+      'count performance events': 'operation not permitted',
+      'read a keyring': 'operation not permitted',
+      'enter a namespace': 'operation not permitted',
+      'make a user namespace': 'operation not permitted',
+      'start a process in a user namespace': 'operation not permitted',
+      'mount a file system (new calls)': 'operation not permitted',
+      'open a file by its handle': 'operation not permitted',
+      'attach shared memory': 'operation not permitted',
+      'mark packets': 'operation not permitted',
+      'reach guests by vsock': 'operation not permitted',
+    };
+    const spec = jailSpec({
+      ...lease,
+      cgroupProcs: [],
+      binds: [{ path: probe, mode: 'exec' }],
+      devices: { kvm: false, tun: false },
+      program: probe,
+      argv: [JSON.stringify({ only: Object.keys(attempts) })],
+    });
+    const { stdout } = await promisify(execFile)(jail, [JSON.stringify(spec)]);
+    const results = parseAttempts(stdout);
+    expect(results.every(({ refused }) => refused)).toBe(true);
+    expect(Object.fromEntries(results.map(({ attempt, detail }) => [attempt, detail]))).toEqual(attempts);
   });
 
   it('is in its cgroup', async () => {

@@ -29,6 +29,8 @@ export interface JailSpec {
   readonly devices: readonly string[];
   /** Soft and hard limit in one. */
   readonly rlimits: Readonly<Record<string, number>>;
+  /** Which system calls the program may make: those of QEMU in native/seccomp. */
+  readonly filter: 'qemu';
   readonly program: string;
   readonly argv: readonly string[];
   /** The whole environment. */
@@ -84,6 +86,7 @@ export function jailSpec(plan: JailPlan): JailSpec {
       nofile: maxOpenFiles,
       ...(plan.maxFileBytes === undefined ? {} : { fsize: plan.maxFileBytes }),
     },
+    filter: 'qemu',
     program: plan.program,
     argv: plan.argv,
     env: plan.preloadPath === undefined ? {} : preloadEnv(plan.preloadPath, plan),

@@ -1,0 +1,3 @@
+module mayfly/seccomp
+
+go 1.24
