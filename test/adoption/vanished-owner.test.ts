@@ -21,12 +21,12 @@ it('what the service of a deleted data folder left is removed by the next start 
   await exec(moved.service, kept.id, 'echo kept > /workspace/mark');
   await Promise.all([gone.service.kill(), moved.service.kill()]);
   await killMachine(gone.data.dataDir, dead.id);
+  await expect.poll(async () => [...(await machinePids(gone.data.dataDir)).keys()]).toHaveLength(1);
   await rm(gone.data.dataDir, { recursive: true });
   const elsewhere = `${moved.data.dataDir}-moved`;
   await rename(moved.data.dataDir, elsewhere);
   // If a check fails before it is moved back below.
   onTestFinished(() => rename(elsewhere, moved.data.dataDir).catch(() => {}));
-  expect([...(await machinePids(gone.data.dataDir)).keys()]).toHaveLength(1);
   expect(leasedUids(gone.data.dataDir).length).toBeGreaterThan(1);
 
   const { service } = await start();

@@ -31,7 +31,7 @@ import { jailSpec, qemuBinds } from './spec.ts';
 import { type UidLease, UidLeases } from './uid-leases.ts';
 
 const arch = process.arch === 'x64' ? 'x64' : 'arm64';
-const jailSource = join(import.meta.dirname, '../../../../../../host/jail');
+const jailSource = join(import.meta.dirname, '../../../../../../native/jail');
 const guestBytes = 256 * 1024 * 1024;
 const program = await findProgram(arch === 'x64' ? 'qemu-system-x86_64' : 'qemu-system-aarch64').catch(() => undefined);
 const go = process.env.MAYFLY_TEST_GO ?? (await findProgram('go').catch(() => undefined));
