@@ -15,10 +15,10 @@ import { maxDelayMs as auditDelayMs } from '#server/core/audit/audit-trail.ts';
 import { defaultBudgets } from '#server/core/budgets/budgets.ts';
 import { roomWaitMs as bodyWaitMs } from '#server/core/budgets/held-body.ts';
 import { roomWaitMs as resultWaitMs, uncountedBytes } from '#server/core/budgets/held-result.ts';
-import { defaultDeadlines } from '#server/core/context.ts';
 import { evictDiskFactor, leastBytes, machinesMemoryMarginBytes } from '#server/core/eviction/choose-victim.ts';
 import { resultGraceMs } from '#server/core/executions/run.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
+import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
 import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
@@ -32,6 +32,7 @@ import { readPage } from '../support/markdown.ts';
 import { machineDeathNoticedMs } from '../support/promises.ts';
 
 const { commands, resultBytes, bodyBytes, uploads } = defaultBudgets;
+const { service: serviceDeadlines } = machineDeadlines;
 const config = readConfig({});
 
 const seconds = (ms: number): string => `${ms / 1_000} s`;
@@ -67,9 +68,9 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `enough credit for ${word(minimumRuntimeMs / 60_000)} minutes of \`small\``,
   ],
   'docs/failure-contract.md': [
-    `${seconds(defaultDeadlines.launchMs)} to restore, ${seconds(defaultDeadlines.attachMs)} to attach, ${seconds(defaultDeadlines.teardownMs)} to clean up`,
-    `Billing stops with the response either way | ${seconds(defaultDeadlines.teardownMs)} |`,
-    `| ${minutes(defaultDeadlines.saveMs)} to save |`,
+    `${seconds(serviceDeadlines.launchMs)} to restore, ${seconds(serviceDeadlines.attachMs)} to attach, ${seconds(serviceDeadlines.teardownMs)} to clean up`,
+    `Billing stops with the response either way | ${seconds(serviceDeadlines.teardownMs)} |`,
+    `| ${minutes(serviceDeadlines.saveMs)} to save |`,
     `${seconds(defaultBodyPace.stallMs)} without a byte; after a minute, ${defaultBodyPace.minBytesPerSecond} bytes per second over any ${seconds(defaultBodyPace.windowMs)}`,
     `after ${seconds(teardownPauses.firstMs)}, ${seconds(2 * teardownPauses.firstMs)}, ${seconds(4 * teardownPauses.firstMs)}, … ${seconds(teardownPauses.longestMs)}`,
     `nothing past the expiry is billed | ${seconds(expiryPeriodMs)} plus its teardown`,
@@ -106,7 +107,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `${defaultGatewayLimits.streamsPerConnection} requests at once over one HTTP/2 connection, ${formatBytes(defaultGatewayLimits.headerBytes)} of headers each way`,
     `${minutes(defaultGatewayLimits.idleMs)} without a byte, ${word(defaultGatewayLimits.keepAliveMs / 60_000)} minute for a connection without requests`,
   ],
-  'docs/snapshots.md': [`could not be saved within ${minutes(defaultDeadlines.saveMs)}`],
+  'docs/snapshots.md': [`could not be saved within ${minutes(serviceDeadlines.saveMs)}`],
   'docs/settings.md': [
     `| \`MAYFLY_POOL\` | \`${Object.entries(config.pool)
       .map(([size, count]) => `${size}=${count}`)

@@ -1,6 +1,6 @@
+import type { Core } from '#server/app/assemble-core.ts';
 import { readConfig } from '#server/app/config.ts';
 import { startService } from '#server/app/service.ts';
-import type { Core } from '#server/core/context.ts';
 import { createGuestConnector } from '#server/guest/connector.ts';
 import type { RemoteDriver } from '#server/machines/remote/remote-driver.ts';
 import { openLog } from '#server/process/log.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { Core } from '#server/app/assemble-core.ts';
 import { createKey, hashApiKey, revokeKey } from '#server/core/accounts/api-keys.ts';
 import { createAccount, setSuspended } from '#server/core/accounts/manage-accounts.ts';
-import type { Core } from '#server/core/context.ts';
 
 /** An account to create for a test. */
 export interface AccountSpec {

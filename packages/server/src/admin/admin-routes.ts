@@ -1,22 +1,49 @@
 import * as contract from '@mayfly/contract/admin';
 import type { FastifyInstance } from 'fastify';
-import { getLimits, type LimitChanges, setLimits } from '../core/accounts/account-limits.ts';
-import { createKey, listKeys, revokeKey } from '../core/accounts/api-keys.ts';
-import { addCredit, createAccount, getAccount, listAccounts, setSuspended } from '../core/accounts/manage-accounts.ts';
-import type { Core } from '../core/context.ts';
+import { type AccountLimitsNeeds, getLimits, type LimitChanges, setLimits } from '../core/accounts/account-limits.ts';
+import { createKey, listKeys, type ManageKeysNeeds, revokeKey } from '../core/accounts/api-keys.ts';
 import {
+  addCredit,
+  createAccount,
+  getAccount,
+  listAccounts,
+  type ManageAccountsNeeds,
+  setSuspended,
+} from '../core/accounts/manage-accounts.ts';
+import type { AuditTrail } from '../core/audit/audit-trail.ts';
+import {
+  type DestroySandboxNeeds,
   destroySandbox,
   destroySandboxesOf,
   listOpenSandboxes,
   type OwnedSandbox,
+  type SuspendNeeds,
   suspendAccount,
 } from '../core/operators/operator-sandboxes.ts';
 import type { AuditActor } from '../core/ports/store/audit-store.ts';
-import { accountView, auditListView, keyView, limitsView, sandboxListView, sandboxView } from './admin-views.ts';
-import { type Handler, serveOperation } from './serve-operation.ts';
+import {
+  type AuditListNeeds,
+  accountView,
+  auditListView,
+  keyView,
+  limitsView,
+  sandboxListView,
+  sandboxView,
+} from './admin-views.ts';
+import { type Handler, type RecordOperationNeeds, serveOperation } from './serve-operation.ts';
+
+/** What operators' commands on accounts and sandboxes need. */
+type CommandNeeds = ManageAccountsNeeds &
+  AccountLimitsNeeds &
+  ManageKeysNeeds &
+  SuspendNeeds &
+  DestroySandboxNeeds & { readonly audit: AuditTrail };
+
+/** What the admin API needs of the core. */
+export type AdminNeeds = CommandNeeds & RecordOperationNeeds & AuditListNeeds;
 
 /** Adds all operations of the admin API. */
-export function addAdminRoutes(app: FastifyInstance, core: Core): void {
+export function addAdminRoutes(app: FastifyInstance, core: AdminNeeds): void {
   const serve = <Op extends contract.AdminOperation>(operation: Op, handler: Handler<Op>) =>
     serveOperation(app, core, operation, handler);
   addAccountRoutes(serve, core);
@@ -26,7 +53,7 @@ export function addAdminRoutes(app: FastifyInstance, core: Core): void {
 
 type Serve = <Op extends contract.AdminOperation>(operation: Op, handler: Handler<Op>) => void;
 
-function addAccountRoutes(serve: Serve, core: Core): void {
+function addAccountRoutes(serve: Serve, core: CommandNeeds): void {
   serve(contract.listAccounts, async () => ({
     object: 'list' as const,
     data: (await listAccounts(core)).map(accountView),
@@ -64,7 +91,7 @@ function addAccountRoutes(serve: Serve, core: Core): void {
   serve(contract.revokeKey, async ({ params }) => keyView(await revokeKey(core, params.email, params.key)));
 }
 
-function addSandboxRoutes(serve: Serve, core: Core): void {
+function addSandboxRoutes(serve: Serve, core: CommandNeeds): void {
   serve(contract.listSandboxes, async () => sandboxListView(await listOpenSandboxes(core)));
   serve(contract.listSandboxesOfAccount, async ({ params }) =>
     sandboxListView(await listOpenSandboxes(core, params.email)),
@@ -76,7 +103,7 @@ function addSandboxRoutes(serve: Serve, core: Core): void {
 }
 
 /** Adds an event per sandbox to the command's event, so that the trail of each sandbox shows its end. */
-function noteDestroyed({ audit }: Core, actor: AuditActor, { sandbox }: OwnedSandbox): void {
+function noteDestroyed({ audit }: CommandNeeds, actor: AuditActor, { sandbox }: OwnedSandbox): void {
   const { id: target, accountId } = sandbox;
   const event = { actor, accountId, action: contract.destroySandbox.name, target, details: null, requestId: null };
   audit.note(event, { status: 200, errorType: null });

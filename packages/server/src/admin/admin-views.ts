@@ -11,11 +11,13 @@ import {
 } from '@mayfly/contract/admin';
 import type { LimitsInForce } from '../core/accounts/account-limits.ts';
 import type { OwnedKey } from '../core/accounts/api-keys.ts';
+import type { FindAccountNeeds } from '../core/accounts/find-account.ts';
 import { findAccount } from '../core/accounts/find-account.ts';
 import type { AccountWithBalance } from '../core/accounts/manage-accounts.ts';
-import type { Core } from '../core/context.ts';
+import type { AuditTrail } from '../core/audit/audit-trail.ts';
 import { usdOf } from '../core/money/balance.ts';
 import type { OwnedSandbox } from '../core/operators/operator-sandboxes.ts';
+import type { AuditStore } from '../core/ports/store/audit-store.ts';
 
 /** An account as an operator sees it. */
 export function accountView({ account, balanceMicroUsd }: AccountWithBalance): AdminAccount {
@@ -74,6 +76,12 @@ export function sandboxListView(sandboxes: readonly OwnedSandbox[]): AdminSandbo
   return { object: 'list', data: sandboxes.map(sandboxView) };
 }
 
+/** What listing the audit trail needs. */
+export type AuditListNeeds = FindAccountNeeds & {
+  readonly store: { readonly audit: AuditStore };
+  readonly audit: AuditTrail;
+};
+
 interface AuditQuery {
   readonly email?: string | undefined;
   readonly target?: string | undefined;
@@ -83,7 +91,10 @@ interface AuditQuery {
 }
 
 /** The newest events of the audit trail, including those that were not written yet. */
-export async function auditListView(core: Core, { email, target, since, limit }: AuditQuery): Promise<AuditList> {
+export async function auditListView(
+  core: AuditListNeeds,
+  { email, target, since, limit }: AuditQuery,
+): Promise<AuditList> {
   await core.audit.flush();
   const account = email === undefined ? undefined : await findAccount(core, email);
   const events = await core.store.audit.list({ account, target, sinceMs: since, limit });

@@ -8,14 +8,13 @@ import {
   LogController,
 } from 'fastify';
 import { AccountError } from '../core/accounts/find-account.ts';
-import type { Core } from '../core/context.ts';
-import { addAdminRoutes } from './admin-routes.ts';
+import { type AdminNeeds, addAdminRoutes } from './admin-routes.ts';
 
 /** Connections beyond this number are closed immediately. */
 const maxConnections = 32;
 
 /** The admin API. It does not authenticate: a process that can open its socket may do everything. Does not listen. */
-export function buildAdmin(core: Core, log: FastifyBaseLogger): FastifyInstance {
+export function buildAdmin(core: AdminNeeds, log: FastifyBaseLogger): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),

@@ -3,10 +3,11 @@ import { type AdminOperation, adminErrorTable, operatorHeader } from '@mayfly/co
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { AccountError } from '../core/accounts/find-account.ts';
-import type { NewAuditEvent } from '../core/audit/audit-trail.ts';
-import type { Core } from '../core/context.ts';
+import type { AuditTrail, NewAuditEvent } from '../core/audit/audit-trail.ts';
 import { ApiError } from '../core/errors/api-error.ts';
+import type { AccountStore } from '../core/ports/store/account-store.ts';
 import type { AuditActor, AuditResult } from '../core/ports/store/audit-store.ts';
+import type { SandboxStore } from '../core/ports/store/sandbox-store.ts';
 
 type Part = 'params' | 'query' | 'body';
 
@@ -19,10 +20,16 @@ type Input<Op> = { readonly [Name in Part]: Output<Op, Name> } & { readonly acto
 
 export type Handler<Op extends AdminOperation> = (input: Input<Op>) => Promise<z.output<Op['response']>>;
 
+/** What recording an operation and whom it concerns needs. */
+export interface RecordOperationNeeds {
+  readonly store: { readonly accounts: AccountStore; readonly sandboxes: SandboxStore };
+  readonly audit: AuditTrail;
+}
+
 /** Adds one operation. The handler receives only input that passed the operation's schemas; one that changes something runs only once the audit trail has recorded it. */
 export function serveOperation<Op extends AdminOperation>(
   app: FastifyInstance,
-  core: Core,
+  core: RecordOperationNeeds,
   operation: Op,
   handler: Handler<Op>,
 ): void {
@@ -53,7 +60,11 @@ export function serveOperation<Op extends AdminOperation>(
 }
 
 /** Records a command that only reads once it has ended. It need not be recorded before, because it changes nothing. */
-async function noteRead<Result>({ audit }: Core, event: NewAuditEvent, run: () => Promise<Result>): Promise<Result> {
+async function noteRead<Result>(
+  { audit }: RecordOperationNeeds,
+  event: NewAuditEvent,
+  run: () => Promise<Result>,
+): Promise<Result> {
   try {
     const result = await run();
     audit.note(event, { status: 200, errorType: null });
@@ -88,7 +99,10 @@ const subjectSchema = z.object({
 });
 
 /** What a command acts on, and the account that belongs to. */
-async function subjectOf({ store }: Core, input: unknown): Promise<Pick<NewAuditEvent, 'accountId' | 'target'>> {
+async function subjectOf(
+  { store }: RecordOperationNeeds,
+  input: unknown,
+): Promise<Pick<NewAuditEvent, 'accountId' | 'target'>> {
   const { params = {}, body = {} } = subjectSchema.parse(input);
   const email = params.email ?? body.email;
   const target = params.key ?? params.sandbox ?? email ?? null;

@@ -2,15 +2,15 @@ import { chmodSync, closeSync, constants, mkdirSync, openSync, renameSync, rmSyn
 import { join } from 'node:path';
 import { adminSocketName } from '@mayfly/contract/admin';
 import type { FastifyBaseLogger } from 'fastify';
-import type { Core } from '../core/context.ts';
 import { closeHttp } from '../core/scheduling/deadline.ts';
+import type { AdminNeeds } from './admin-routes.ts';
 import { buildAdmin } from './build-admin.ts';
 
 /** How long requests in flight may take to finish when the service stops. */
 const drainMs = 2_000;
 
 export interface AdminOptions {
-  readonly core: Core;
+  readonly core: AdminNeeds;
   /** Locked by this service. */
   readonly dataDir: string;
   readonly log: FastifyBaseLogger;

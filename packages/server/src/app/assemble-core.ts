@@ -1,11 +1,12 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
+import type { AdminNeeds } from '../admin/admin-routes.ts';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
 import { AuditTrail } from '../core/audit/audit-trail.ts';
 import { type BudgetSettings, createBudgets } from '../core/budgets/budgets.ts';
-import { type Core, type Deadlines, defaultDeadlines } from '../core/context.ts';
+import type { EvictionNeeds } from '../core/eviction/evictor.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
 import { Launcher, launchConcurrency } from '../core/machines/launcher.ts';
 import { MachineRegistry } from '../core/machines/registry.ts';
@@ -13,20 +14,30 @@ import { Teardowns } from '../core/machines/teardowns.ts';
 import { makePooledMachine } from '../core/pool/make-machine.ts';
 import { type MachineSource, Pool, type PooledTemplate } from '../core/pool/pool.ts';
 import type { GuestConnector } from '../core/ports/guest-agent.ts';
+import { type Deadlines, machineDeadlines } from '../core/ports/machine-deadlines.ts';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { type Metrics, noMetrics } from '../core/ports/metrics.ts';
 import { type Clock, type DiskBallast, type HostProbe, systemClock } from '../core/ports/runtime.ts';
 import type { Store } from '../core/ports/store/store.ts';
 import { PreviewTraffic } from '../core/previews/preview-traffic.ts';
+import type { AdoptNeeds } from '../core/recovery/adopt-machines.ts';
+import type { ReconcileNeeds } from '../core/recovery/reconcile.ts';
+import type { RetentionNeeds } from '../core/recovery/retention.ts';
 import { CreatesInFlight } from '../core/sandboxes/creates-in-flight.ts';
+import type { ReplacementInFlight, StopNeeds } from '../core/sandboxes/end.ts';
 import { BackgroundTasks } from '../core/scheduling/background-tasks.ts';
 import { Due } from '../core/scheduling/due.ts';
 import { FairQueue } from '../core/scheduling/fair-queue.ts';
 import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { KeyedLock } from '../core/scheduling/keyed-lock.ts';
+import type { KeepSnapshotsNeeds } from '../core/snapshots/recover.ts';
 import { SavesInFlight } from '../core/snapshots/saves-in-flight.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
+import type { GatewayNeeds } from '../gateway/gateway-context.ts';
+import type { ApiNeeds } from '../http/app.ts';
 import { maxSavesInFlight } from '../machines/protocol/messages.ts';
+import type { BootstrapNeeds } from './bootstrap-account.ts';
+import type { GaugeNeeds } from './build-api.ts';
 import type { Config } from './config.ts';
 
 /** A small request takes about 0.3 ms. A write to SQLite waits for the disk, and output of 2 MiB takes as long to read: 1 to 3 ms. */
@@ -34,6 +45,19 @@ const requestsPerTurn = 16;
 const operationsPerTurn = 4;
 /** Records and files of snapshots are compared this often even if nothing is known to have changed. */
 const snapshotCheckMs = 30_000;
+
+/** Everything that the servers and the background work of the service need, in one object: each of them is given it as the slice that it names. */
+export type Core = ApiNeeds &
+  GaugeNeeds &
+  GatewayNeeds &
+  AdminNeeds &
+  BootstrapNeeds &
+  AdoptNeeds &
+  ReconcileNeeds &
+  KeepSnapshotsNeeds &
+  RetentionNeeds &
+  EvictionNeeds &
+  StopNeeds;
 
 export interface CoreParts {
   readonly config: Pick<
@@ -68,12 +92,12 @@ export interface CoreParts {
 export function assembleCore(parts: CoreParts): Core {
   const { config, driver, connector, log, isAccepting, metrics = noMetrics, clock = systemClock } = parts;
   const { limits, prices, maxMachines = Number.POSITIVE_INFINITY, headroom } = config;
-  const deadlines = { ...defaultDeadlines, ...parts.deadlines };
+  const deadlines = { ...machineDeadlines.service, ...parts.deadlines };
   const host = parts.host ?? probeHost(config.dataDir, driver);
   const background = new BackgroundTasks();
   const machines = new MachineRegistry(connector, deadlines.attachMs);
   const createsInFlight = new CreatesInFlight(background);
-  const replacementsInFlight: Core['replacementsInFlight'] = new Map();
+  const replacementsInFlight = new Map<string, ReplacementInFlight>();
   const snapshotsInFlight = new Set<string>();
   const capacity = new Capacity({
     maxMachines,

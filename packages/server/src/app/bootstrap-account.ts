@@ -1,6 +1,16 @@
-import { mintKey } from '../core/accounts/api-keys.ts';
-import type { Core } from '../core/context.ts';
+import { type MintKeyNeeds, mintKey } from '../core/accounts/api-keys.ts';
+import type { Metrics } from '../core/ports/metrics.ts';
+import type { Clock, Log } from '../core/ports/runtime.ts';
+import type { AccountStore } from '../core/ports/store/account-store.ts';
 import type { Config } from './config.ts';
+
+/** What creating the first account needs. */
+export interface BootstrapNeeds extends MintKeyNeeds {
+  readonly store: { readonly accounts: AccountStore };
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
 
 type BootstrapSettings = Pick<Config, 'bootstrapEmail' | 'bootstrapApiKey' | 'bootstrapCreditMicroUsd'>;
 
@@ -11,7 +21,10 @@ export interface FirstAccount {
 }
 
 /** Creates the first account and its key on the very first start. Returns undefined once there is an account. */
-export async function bootstrapAccount(core: Core, settings: BootstrapSettings): Promise<FirstAccount | undefined> {
+export async function bootstrapAccount(
+  core: BootstrapNeeds,
+  settings: BootstrapSettings,
+): Promise<FirstAccount | undefined> {
   const { apiKey, key } = mintKey(core, settings.bootstrapApiKey);
   const account = {
     id: core.ids.next('acct'),

@@ -1,8 +1,14 @@
 import { defineOperations } from '@mayfly/contract';
 import type { FastifyBaseLogger } from 'fastify';
-import type { Core } from '../core/context.ts';
+import type { Budgets } from '../core/budgets/budgets.ts';
+import type { Launcher } from '../core/machines/launcher.ts';
+import type { Teardowns } from '../core/machines/teardowns.ts';
+import type { Pool } from '../core/pool/pool.ts';
 import type { Readings } from '../core/ports/metrics.ts';
-import { buildHttp } from '../http/app.ts';
+import type { SandboxStore } from '../core/ports/store/sandbox-store.ts';
+import type { SnapshotStore } from '../core/ports/store/snapshot-store.ts';
+import type { PreviewTraffic } from '../core/previews/preview-traffic.ts';
+import { type ApiNeeds, buildHttp } from '../http/app.ts';
 import type { ApiTls, HttpApp, HttpDeps, Readiness } from '../http/http-app.ts';
 import type { ReadingLimits } from '../http/slow-readers.ts';
 import type { PrometheusMetrics } from '../metrics/prometheus.ts';
@@ -10,12 +16,22 @@ import type { Config } from './config.ts';
 import { apiUrl } from './listen.ts';
 import { type Previews, previewUrl } from './previews.ts';
 
+/** What the gauges are read from. */
+export interface GaugeNeeds {
+  readonly store: { readonly sandboxes: SandboxStore; readonly snapshots: SnapshotStore };
+  readonly pool: Pool;
+  readonly launcher: Launcher;
+  readonly teardowns: Teardowns;
+  readonly previewTraffic: PreviewTraffic;
+  readonly budgets: Budgets;
+}
+
 export interface ApiParts {
   readonly config: Pick<
     Config,
     'host' | 'port' | 'apiTls' | 'publicUrl' | 'previewDomain' | 'trustProxy' | 'metricsPublic' | 'metricsToken'
   >;
-  readonly core: Core;
+  readonly core: ApiNeeds & GaugeNeeds;
   readonly metrics: PrometheusMetrics;
   readonly previews: Pick<Previews, 'publicPort' | 'root'>;
   readonly tls?: ApiTls | undefined;
@@ -52,7 +68,7 @@ export function buildApi(parts: ApiParts): HttpApp {
 }
 
 /** The gauges: values that are read when the metrics are requested. */
-function readingsOf({ store, pool, launcher, teardowns, previewTraffic, budgets }: Core): Readings {
+function readingsOf({ store, pool, launcher, teardowns, previewTraffic, budgets }: GaugeNeeds): Readings {
   return {
     sandboxes: () => store.sandboxes.countByStatus(),
     snapshots: () => store.snapshots.countByStatus(),

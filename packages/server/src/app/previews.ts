@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { Core } from '../core/context.ts';
 import type { Log } from '../core/ports/runtime.ts';
-import type { GatewayLimits } from '../gateway/gateway-context.ts';
+import type { GatewayLimits, GatewayNeeds } from '../gateway/gateway-context.ts';
 import { startGateway } from '../gateway/server/start-gateway.ts';
 import { CertificateError, type Certificates } from '../gateway/tls/certificates.ts';
 import { openCertificates } from '../gateway/tls/open-certificates.ts';
@@ -36,7 +35,7 @@ type Settings = Pick<
 
 /** Starts the preview gateway. Throws a StartError that says what to do. */
 export async function startPreviews(
-  core: Core,
+  core: GatewayNeeds,
   config: Settings,
   log: Log,
   limits?: Partial<GatewayLimits>,

@@ -1,16 +1,28 @@
 import type { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Core } from '../core/context.ts';
+import type { FindKeyNeeds } from '../core/accounts/authenticate.ts';
+import type { Metrics } from '../core/ports/metrics.ts';
+import type { Clock, Log } from '../core/ports/runtime.ts';
 import type { PreviewTarget } from '../core/previews/preview-traffic.ts';
+import type { ConnectPreviewNeeds, VisitNeeds } from '../core/previews/visits.ts';
 import type { TrustsProxy } from '../core/windows/source-address.ts';
 import type { RefusedRequests } from './forward/refused-requests.ts';
+
+/** What serving previews needs of the core. A request that carries an API key is refused, so keys are looked up too. */
+export type GatewayNeeds = VisitNeeds &
+  ConnectPreviewNeeds &
+  FindKeyNeeds & {
+    readonly clock: Clock;
+    readonly metrics: Metrics;
+    readonly log: Log;
+  };
 
 /** Opens a connection to a server in a sandbox. */
 export type Connect = (target: PreviewTarget, signal: AbortSignal) => Promise<Duplex>;
 
 /** Everything that forwarding a request needs. */
 export interface GatewayContext {
-  readonly core: Pick<Core, 'store' | 'machines' | 'previewTraffic' | 'metrics' | 'log'>;
+  readonly core: GatewayNeeds;
   /** The parent domain: a preview's host name is one label below it. */
   readonly domain: string;
   /** Whose X-Forwarded-For is trusted. */

@@ -1,3 +1,4 @@
+import { machineDeadlines } from '../core/ports/machine-deadlines.ts';
 /** How long the host waits for the guest. */
 export interface GuestDeadlines {
   /** For calls with small JSON bodies. */
@@ -27,7 +28,7 @@ export const defaultDeadlines: GuestDeadlines = Object.freeze({
   slowestBytesPerSecond: 262_144,
   removeTreeMs: 600_000,
   attachRepeatMs: 100,
-  firstSyncMs: 1_000,
+  firstSyncMs: machineDeadlines.attach.firstSyncMs,
   pingIntervalMs: 10_000,
   pingAnswerMs: 30_000,
 });

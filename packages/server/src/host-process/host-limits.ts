@@ -1,3 +1,4 @@
+import { machineDeadlines } from '../core/ports/machine-deadlines.ts';
 import { maxCallsInFlight, maxSavesInFlight } from '../machines/protocol/messages.ts';
 
 /** What a service may take of the host process. A service that exceeds a limit waits or is disconnected; the host process never grows with it. */
@@ -46,8 +47,6 @@ export const defaultHostLimits: HostLimits = {
   handshakeMs: 5_000,
   unreadBytes: 1024 * 1024,
   stallMs: 30_000,
-  launchMs: 120_000,
-  saveMs: 15 * 60_000,
-  callMs: 60_000,
+  ...machineDeadlines.host,
   cleanupPeriodMs: 5_000,
 };

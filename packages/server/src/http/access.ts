@@ -1,18 +1,30 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { findKeyOwner, keyHashIn, requireUsable } from '../core/accounts/authenticate.ts';
-import type { Core } from '../core/context.ts';
+import { type FindKeyNeeds, findKeyOwner, keyHashIn, requireUsable } from '../core/accounts/authenticate.ts';
 import { ApiError } from '../core/errors/api-error.ts';
+import type { Metrics } from '../core/ports/metrics.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
-import type { WindowState } from '../core/windows/rate-windows.ts';
+import type { FairTurns } from '../core/scheduling/fair-turns.ts';
+import type { RateWindows, WindowState } from '../core/windows/rate-windows.ts';
 import type { HttpApp } from './http-app.ts';
+
+/** What counting requests in their rate windows needs. */
+export interface CountNeeds {
+  readonly windows: RateWindows;
+  readonly metrics: Metrics;
+}
+
+/** What admitting requests needs. */
+export interface AdmissionNeeds extends FindKeyNeeds, CountNeeds {
+  readonly turns: { readonly requests: FairTurns };
+}
 
 /** Admits a request or throws the error to answer it with. */
 export type AdmitRequest = (request: FastifyRequest, isCreate: boolean) => Promise<void>;
 
 /** Checks a request that its source address may send, in this order: Host header, authentication, account window, creation window. */
-export function requestAdmission(core: Core): AdmitRequest {
+export function requestAdmission(core: AdmissionNeeds): AdmitRequest {
   const keyHashOf = connectionKeyHashes();
   return async (request, isCreate) => {
     requireHost(request.raw);
@@ -28,7 +40,7 @@ export function requestAdmission(core: Core): AdmitRequest {
 }
 
 /** Checks every request below this prefix, and only then whether the path exists. A CORS preflight needs no key. */
-export function addAccessControl(app: HttpApp, core: Core, admit: AdmitRequest): void {
+export function addAccessControl(app: HttpApp, core: CountNeeds, admit: AdmitRequest): void {
   const createRoute = `${app.prefix}/sandboxes`;
   app.addHook('onRequest', async (request, reply) => {
     allowAnyOrigin(request, reply);
@@ -73,7 +85,7 @@ export function windowHeaders({ limit, remaining, resetSeconds }: WindowState): 
 }
 
 /** Counts a request in its source address's window, which the response shows unless an account's window replaces it. */
-export function countSource(core: Core, request: FastifyRequest): void {
+export function countSource(core: CountNeeds, request: FastifyRequest): void {
   const counted = core.windows.countSource(request.source);
   request.counted = counted;
   if (counted.exceeded) throw sourceLimitExceeded(core, counted);
@@ -85,7 +97,7 @@ export function isVersionOne(url: string): boolean {
 }
 
 /** Counts a request outside /v1. Returns the error to answer it with if its source address has sent too many. */
-export function countPublic({ windows, metrics }: Core, request: FastifyRequest): ApiError | undefined {
+export function countPublic({ windows, metrics }: CountNeeds, request: FastifyRequest): ApiError | undefined {
   const counted = windows.countPublic(request.source);
   if (!counted.exceeded) return undefined;
   // Only a refusal shows the window: these routes are not part of the API that the RateLimit headers describe.
@@ -95,13 +107,16 @@ export function countPublic({ windows, metrics }: Core, request: FastifyRequest)
 }
 
 /** The error for a request over the limit of its source address. */
-export function sourceLimitExceeded({ metrics }: Pick<Core, 'metrics'>, { limit }: { limit: number }): ApiError {
+export function sourceLimitExceeded(
+  { metrics }: { readonly metrics: Metrics },
+  { limit }: { limit: number },
+): ApiError {
   metrics.rateLimited('source');
   return rateLimitExceeded(`${limit} requests per minute from one address`);
 }
 
 /** Counts a request in its account's window and, if it is a create, in the creation window too. */
-function countAccount(core: Core, account: AccountRecord, request: FastifyRequest, isCreate: boolean): void {
+function countAccount(core: CountNeeds, account: AccountRecord, request: FastifyRequest, isCreate: boolean): void {
   const counted = core.windows.countRequest(account);
   request.counted = counted;
   if (counted.exceeded) {
@@ -112,7 +127,7 @@ function countAccount(core: Core, account: AccountRecord, request: FastifyReques
 }
 
 /** Counts the sandboxes that the request creates in the account's creation window: all of them, or it throws. */
-export function countCreations(core: Core, request: FastifyRequest, count: number): void {
+export function countCreations(core: CountNeeds, request: FastifyRequest, count: number): void {
   const creations = core.windows.countCreations(accountOf(request), count);
   if (!creations.exceeded) return;
   request.counted = creations;

@@ -1,27 +1,41 @@
 import type { ServerOptions } from 'node:http';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { ManagePreviewsNeeds } from '../core/previews/manage-previews.ts';
 import { handshakesInTurn } from '../listening/handshake-turns.ts';
 import { refuseFloods } from '../listening/refuse-floods.ts';
 import type { ConnectionLimits } from '../listening/source-limits.ts';
 import { strangerLog } from '../listening/stranger-log.ts';
-import { type AdmitRequest, addAccessControl, pathNotFound, requestAdmission } from './access.ts';
-import { addJsonBodyParser } from './bodies/json-body.ts';
+import { type AdmissionNeeds, type AdmitRequest, addAccessControl, pathNotFound, requestAdmission } from './access.ts';
+import { addJsonBodyParser, type ReadBodyNeeds } from './bodies/json-body.ts';
 import { addValidation } from './contract-routes.ts';
 import { answerClientError, answerRefusedUrl, maxHeaderBytes, sendError } from './error-responses.ts';
-import { addHooks, prepareRequest, requestIdOf, sourceReader } from './hooks.ts';
+import { addHooks, type HookNeeds, prepareRequest, requestIdOf, sourceReader } from './hooks.ts';
 import type { ApiTls, HttpApp, HttpDeps } from './http-app.ts';
 import { createRequestLog } from './request-log.ts';
-import { accountRoutes } from './routes/account.ts';
-import { copyRoutes } from './routes/copies.ts';
-import { executionRoutes } from './routes/executions.ts';
-import { fileRoutes } from './routes/files.ts';
+import { type AccountRouteNeeds, accountRoutes } from './routes/account.ts';
+import { type CopyRouteNeeds, copyRoutes } from './routes/copies.ts';
+import { type ExecutionRouteNeeds, executionRoutes } from './routes/executions.ts';
+import { type FileRouteNeeds, fileRoutes } from './routes/files.ts';
 import { operationalRoutes } from './routes/operational.ts';
 import { portRoutes } from './routes/ports.ts';
-import { referenceRoutes } from './routes/reference.ts';
-import { sandboxRoutes } from './routes/sandboxes.ts';
-import { snapshotRoutes } from './routes/snapshots.ts';
+import { type ReferenceNeeds, referenceRoutes } from './routes/reference.ts';
+import { type SandboxRouteNeeds, sandboxRoutes } from './routes/sandboxes.ts';
+import { type SnapshotRouteNeeds, snapshotRoutes } from './routes/snapshots.ts';
 import { cutSlowReaders, defaultReadingLimits } from './slow-readers.ts';
+
+/** What the operations of the API need. */
+type VersionOneNeeds = AdmissionNeeds &
+  SandboxRouteNeeds &
+  CopyRouteNeeds &
+  ExecutionRouteNeeds &
+  FileRouteNeeds &
+  ManagePreviewsNeeds &
+  SnapshotRouteNeeds &
+  AccountRouteNeeds;
+
+/** What the HTTP API needs of the core. */
+export type ApiNeeds = VersionOneNeeds & HookNeeds & ReadBodyNeeds & ReferenceNeeds;
 
 /** Further connections are closed as soon as they are accepted. */
 const maxConnections = 8192;
@@ -37,7 +51,7 @@ const defaultConnectionLimits: ConnectionLimits = {
 const handshakesPerTurn = 4;
 
 /** Builds the whole HTTP API without listening, so that tests can call it without a socket. */
-export function buildHttp(deps: HttpDeps): HttpApp {
+export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
   const { core } = deps;
   const { metrics, windows } = core;
   const paced = strangerLog(deps.log);
@@ -110,7 +124,7 @@ function transport(tls: ApiTls | undefined, http: ServerOptions): { readonly htt
   return { https } as unknown as { readonly http: ServerOptions };
 }
 
-function addVersionOne(v1: HttpApp, deps: HttpDeps, admit: AdmitRequest): void {
+function addVersionOne(v1: HttpApp, deps: HttpDeps<VersionOneNeeds>, admit: AdmitRequest): void {
   addAccessControl(v1, deps.core, admit);
   // Its own handler, so that access control also runs for unknown paths below /v1.
   v1.setNotFoundHandler(() => {

@@ -2,12 +2,14 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorBody } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Core } from '../core/context.ts';
 import { ApiError } from '../core/errors/api-error.ts';
+import type { Metrics } from '../core/ports/metrics.ts';
+import type { RateWindows } from '../core/windows/rate-windows.ts';
 import {
   type AdmitRequest,
   allowAnyOrigin,
   anyOriginHeaders,
+  type CountNeeds,
   countSource,
   isVersionOne,
   sourceLimitExceeded,
@@ -21,7 +23,7 @@ export const maxHeaderBytes = 16_384;
 
 /** What learns of errors. */
 interface ErrorReports {
-  readonly metrics: Core['metrics'];
+  readonly metrics: Metrics;
   readonly requestLog: RequestLog;
 }
 
@@ -45,7 +47,11 @@ export function sendError(
  * like all paths.
  */
 export async function answerRefusedUrl(
-  { core, admit, requestLog }: { readonly core: Core; readonly admit: AdmitRequest; readonly requestLog: RequestLog },
+  {
+    core,
+    admit,
+    requestLog,
+  }: { readonly core: CountNeeds; readonly admit: AdmitRequest; readonly requestLog: RequestLog },
   refusal: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -109,7 +115,7 @@ const malformedAnswer = [400, 'The request is not valid HTTP/1.1.'] as const;
 
 /** Answers a request that never reached a handler: malformed HTTP, headers too large, or a request that did not arrive in time. */
 export function answerClientError(
-  { windows, metrics, requestLog }: ErrorReports & Pick<Core, 'windows'>,
+  { windows, metrics, requestLog }: ErrorReports & { readonly windows: RateWindows },
   error: NodeJS.ErrnoException,
   socket: Socket,
 ): void {

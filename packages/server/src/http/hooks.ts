@@ -2,15 +2,25 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { requestIdPattern } from '@mayfly/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Core } from '../core/context.ts';
+import type { AuditTrail } from '../core/audit/audit-trail.ts';
 import { forwardingChain, trustedProxies } from '../core/windows/source-address.ts';
-import { countPublic, isVersionOne, windowHeaders } from './access.ts';
+import { type CountNeeds, countPublic, isVersionOne, windowHeaders } from './access.ts';
 import { defaultBodyPace, watchBody } from './bodies/slow-body.ts';
 import type { HttpApp, HttpDeps } from './http-app.ts';
 import type { RequestLog } from './request-log.ts';
 
+/** What every request needs. */
+export interface HookNeeds extends CountNeeds {
+  readonly audit: AuditTrail;
+}
+
 /** Adds what applies to every request. One hook per lifecycle event, because each hook costs time on every request. */
-export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader, requestLog: RequestLog): void {
+export function addHooks(
+  app: HttpApp,
+  deps: HttpDeps<HookNeeds>,
+  sourceOf: SourceReader,
+  requestLog: RequestLog,
+): void {
   const { core, readiness, bodyPace } = deps;
   app.decorateRequest('source', '');
   app.decorateRequest('account');
@@ -47,7 +57,7 @@ export function addHooks(app: HttpApp, deps: HttpDeps, sourceOf: SourceReader, r
  * Records a call that may have changed something. Calls that access control refused are in the request log only: recording them would let
  * unauthenticated callers fill the database.
  */
-function noteInAuditTrail({ audit }: Core, request: FastifyRequest, reply: FastifyReply): void {
+function noteInAuditTrail({ audit }: HookNeeds, request: FastifyRequest, reply: FastifyReply): void {
   const { account } = request;
   if (request.method === 'GET' || account === undefined) return;
   const { key_id: keyId, error_type: errorType, sandbox_id: sandboxId, snapshot_id: snapshotId } = request.logged;

@@ -3,7 +3,6 @@ import type { SecureContext } from 'node:tls';
 import type { Operations } from '@mayfly/contract';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { Core } from '../core/context.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
 import type { CountedRequest } from '../core/windows/rate-windows.ts';
 import type { ConnectionLimits } from '../listening/source-limits.ts';
@@ -32,9 +31,9 @@ export interface ApiTls {
   contextFor(servername: string | undefined): Promise<SecureContext>;
 }
 
-/** What the HTTP layer needs from the rest of the service. */
-export interface HttpDeps {
-  readonly core: Core;
+/** What the HTTP layer needs from the rest of the service. `Needs` is the part of the core that is used: each file of routes names its own. */
+export interface HttpDeps<Needs = unknown> {
+  readonly core: Needs;
   readonly log: FastifyBaseLogger;
   /** The API operations, with the configured limits in their schemas. */
   readonly operations: Operations;

@@ -1,3 +1,4 @@
+import type { Limits, SizeName } from '@mayfly/contract';
 import {
   type Account,
   type ClosedPort,
@@ -18,7 +19,6 @@ import {
   type WrittenFile,
 } from '@mayfly/contract';
 import { limitsOf } from '../core/accounts/account-limits.ts';
-import type { Core } from '../core/context.ts';
 import type { ForkOutcome } from '../core/copies/fork.ts';
 import type { ExecutionListPage } from '../core/executions/execution-records.ts';
 import type { DeletedFileRecord, WrittenFileRecord } from '../core/files/sandbox-files.ts';
@@ -148,10 +148,17 @@ export function deletedSnapshotView(id: string): DeletedSnapshot {
   return { object: 'snapshot', id, deleted: true };
 }
 
+/** What the view of an account needs besides its record. */
+export interface AccountViewNeeds {
+  readonly limits: Limits;
+  /** In millionths of a dollar per hour. */
+  readonly prices: Readonly<Record<SizeName, number>>;
+}
+
 export function accountView(
   account: AccountRecord,
   balanceMicroUsd: number,
-  { limits, prices }: Pick<Core, 'limits' | 'prices'>,
+  { limits, prices }: AccountViewNeeds,
 ): Account {
   const { concurrentSandboxes, maxTimeoutMinutes } = limitsOf(limits, account);
   const { small, medium, large } = prices;

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { machineDeadlines } from '../core/ports/machine-deadlines.ts';
 import type { AgentChannel } from '../core/ports/machine-driver.ts';
 
 /** The unix sockets of the two agent ports of a machine. */
@@ -24,12 +25,9 @@ export async function connectUnix(path: string, signal: AbortSignal): Promise<So
   }
 }
 
-/** How long the agent ports of a running machine may take to accept a connection. */
-const channelDeadlineMs = 5_000;
-
 /** Connects to both agent ports of a machine that runs. */
 export async function openAgentChannel(sockets: AgentSocketPaths, signal?: AbortSignal): Promise<AgentChannel> {
-  const deadline = AbortSignal.timeout(channelDeadlineMs);
+  const deadline = AbortSignal.timeout(machineDeadlines.attach.openChannelMs);
   return await connectBoth(sockets, signal ? AbortSignal.any([signal, deadline]) : deadline);
 }
 

@@ -1,4 +1,4 @@
-import type { Core } from '../../src/core/context.ts';
+import type { Core } from '../../src/app/assemble-core.ts';
 import type { StubDriver } from '../core/stub-driver.ts';
 
 export interface StoredSnapshotOptions {

@@ -8,7 +8,7 @@ import { buildApi } from '../../src/app/build-api.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { hashApiKey } from '../../src/core/accounts/api-keys.ts';
 import type { BudgetSettings } from '../../src/core/budgets/budgets.ts';
-import type { Deadlines } from '../../src/core/context.ts';
+import type { Deadlines } from '../../src/core/ports/machine-deadlines.ts';
 import type { BodyPace } from '../../src/http/bodies/slow-body.ts';
 import type { ApiTls, Readiness } from '../../src/http/http-app.ts';
 import type { ReadingLimits } from '../../src/http/slow-readers.ts';

@@ -141,7 +141,7 @@ const rows: readonly Row[] = [
   conformance(
     'sandboxes',
     'creating, reading, extending and deleting sandboxes',
-    ['core/admission', 'core/context.ts', 'core/ids', 'core/lifecycle', 'core/pool', 'core/sandboxes', 'store'],
+    ['core/admission', 'core/ids', 'core/lifecycle', 'core/pool', 'core/sandboxes', 'store'],
     ['guest/image/skeleton'],
   ),
   {
@@ -153,7 +153,12 @@ const rows: readonly Row[] = [
       'docs',
       'packages/contract/src/limits.ts',
       ...server('app/ballast.ts', 'app/config.ts', 'app/service.ts', 'core/admission', 'core/audit', 'core/budgets'),
-      ...server('core/context.ts', 'core/eviction', 'core/executions/run.ts', 'core/machines/teardowns.ts'),
+      ...server(
+        'core/ports/machine-deadlines.ts',
+        'core/eviction',
+        'core/executions/run.ts',
+        'core/machines/teardowns.ts',
+      ),
       ...server('core/previews/visits.ts', 'gateway/gateway-context.ts', 'host-process/host-limits.ts'),
       ...server('http/bodies/slow-body.ts', 'http/slow-readers.ts', 'machines/remote/host-connection.ts'),
       ...server('store/postgres/open.ts', 'supervisor/restart-policy.ts'),

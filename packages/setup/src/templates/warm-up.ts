@@ -1,11 +1,7 @@
 import type { GuestConnector } from '@mayfly/server/guest';
-import { BootStalled, type WarmUp } from '@mayfly/server/machines';
+import { BootStalled, machineDeadlines, type WarmUp } from '@mayfly/server/machines';
 
-/** How long a machine may take to boot. An emulated one needs half a minute, one inside an emulated host several. A stall is noticed earlier. */
-const bootDeadlineMs = 900_000;
-
-/** How long a warm-up command may take. */
-const commandDeadlineMs = 600_000;
+const { bootMs: bootDeadlineMs, commandMs: commandDeadlineMs } = machineDeadlines.template;
 
 /** Run before a template is saved, so that its copies have the files of the most common programs in their page cache. */
 const warmCommands = [

@@ -1,6 +1,13 @@
 import { type AccountLimits, accountLimitNames, type Limits } from '@mayfly/contract';
+import type { Log } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import { AccountError, type AccountsContext, findAccount } from './find-account.ts';
+import { AccountError, type FindAccountNeeds, findAccount } from './find-account.ts';
+
+/** What reading and setting the limits of an account needs. */
+export interface AccountLimitsNeeds extends FindAccountNeeds {
+  readonly limits: Limits;
+  readonly log: Log;
+}
 
 /** New limits of an account. Null resets a limit to the service's; a limit that is left out stays as it is. */
 export type LimitChanges = { readonly [Name in keyof AccountLimits]?: number | null | undefined };
@@ -17,13 +24,17 @@ export function limitsOf(limits: Limits, account: Pick<AccountRecord, 'limits'>)
   return { ...own, maxTimeoutMinutes: Math.min(own.maxTimeoutMinutes, limits.maxTimeoutMinutes) };
 }
 
-export async function getLimits(core: AccountsContext, email: string): Promise<LimitsInForce> {
+export async function getLimits(core: AccountLimitsNeeds, email: string): Promise<LimitsInForce> {
   const account = await findAccount(core, email);
   return { account, limits: limitsOf(core.limits, account) };
 }
 
 /** Sets limits of an account. They apply from its next request on. */
-export async function setLimits(core: AccountsContext, email: string, changes: LimitChanges): Promise<LimitsInForce> {
+export async function setLimits(
+  core: AccountLimitsNeeds,
+  email: string,
+  changes: LimitChanges,
+): Promise<LimitsInForce> {
   const { id } = await findAccount(core, email);
   const serviceMax = core.limits.maxTimeoutMinutes;
   if ((changes.maxTimeoutMinutes ?? 0) > serviceMax) {

@@ -6,17 +6,16 @@ import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { randomIds } from '../ids/random-ids.ts';
 import { noMetrics } from '../ports/metrics.ts';
 import type { Store } from '../ports/store/store.ts';
-import { getLimits, setLimits } from './account-limits.ts';
-import { createKey, hashApiKey, listKeys, revokeKey } from './api-keys.ts';
-import type { AccountsContext } from './find-account.ts';
-import { addCredit, createAccount, listAccounts, setSuspended } from './manage-accounts.ts';
+import { type AccountLimitsNeeds, getLimits, setLimits } from './account-limits.ts';
+import { createKey, hashApiKey, listKeys, type ManageKeysNeeds, revokeKey } from './api-keys.ts';
+import { addCredit, createAccount, listAccounts, type ManageAccountsNeeds, setSuspended } from './manage-accounts.ts';
 
 const email = 'ada@example.com';
 let store: Store;
 let clock: StubClock;
 let events: { readonly event: string; readonly fields: object }[];
 let credited: number[];
-let core: AccountsContext;
+let core: ManageAccountsNeeds & ManageKeysNeeds & AccountLimitsNeeds;
 beforeEach(async () => {
   store = await openSqliteStore(':memory:');
   clock = new StubClock();

@@ -1,7 +1,21 @@
 import { hash, randomBytes } from 'node:crypto';
+import type { Limits } from '@mayfly/contract';
+import type { Clock, Ids, Log } from '../ports/runtime.ts';
 import type { AccountRecord, ApiKeyRecord, NewApiKey } from '../ports/store/account-store.ts';
 import { limitsOf } from './account-limits.ts';
-import { AccountError, type AccountsContext, findAccount } from './find-account.ts';
+import { AccountError, type FindAccountNeeds, findAccount } from './find-account.ts';
+
+/** What a new API key needs. */
+export interface MintKeyNeeds {
+  readonly ids: Ids;
+}
+
+/** What listing, creating and revoking the keys of an account needs. */
+export interface ManageKeysNeeds extends FindAccountNeeds, MintKeyNeeds {
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 /** A key and the account it belongs to. */
 export interface OwnedKey {
@@ -31,7 +45,7 @@ function prefixOfApiKey(key: string): string {
 
 /** A new key: what to show once, and what to store. */
 export function mintKey(
-  core: Pick<AccountsContext, 'ids'>,
+  core: MintKeyNeeds,
   apiKey = newApiKey(),
 ): {
   readonly apiKey: string;
@@ -41,14 +55,14 @@ export function mintKey(
 }
 
 /** Every key of an account, oldest first, including revoked ones. */
-export async function listKeys(core: AccountsContext, email: string): Promise<readonly OwnedKey[]> {
+export async function listKeys(core: ManageKeysNeeds, email: string): Promise<readonly OwnedKey[]> {
   const account = await findAccount(core, email);
   const keys = await core.store.accounts.listKeys(account.id);
   return keys.map((key) => ({ account, key }));
 }
 
 /** Creates a key, unless the account has reached its limit of active keys. */
-export async function createKey(core: AccountsContext, email: string): Promise<CreatedKey> {
+export async function createKey(core: ManageKeysNeeds, email: string): Promise<CreatedKey> {
   const account = await findAccount(core, email);
   const { apiKeys } = limitsOf(core.limits, account);
   const { apiKey, key } = mintKey(core);
@@ -64,7 +78,7 @@ export async function createKey(core: AccountsContext, email: string): Promise<C
 }
 
 /** Revokes a key, given its id or an unambiguous prefix of it. A key that is already revoked is left as it is. */
-export async function revokeKey(core: AccountsContext, email: string, idOrPrefix: string): Promise<OwnedKey> {
+export async function revokeKey(core: ManageKeysNeeds, email: string, idOrPrefix: string): Promise<OwnedKey> {
   const account = await findAccount(core, email);
   const match = matchKey(await core.store.accounts.listKeys(account.id), idOrPrefix);
   if (match.kind === 'none') {

@@ -1,7 +1,11 @@
-import type { Core } from '../context.ts';
 import { ApiError, accountSuspended } from '../errors/api-error.ts';
-import type { KeyOwner } from '../ports/store/account-store.ts';
+import type { AccountStore, KeyOwner } from '../ports/store/account-store.ts';
 import { hashApiKey } from './api-keys.ts';
+
+/** What looking up an API key needs. */
+export interface FindKeyNeeds {
+  readonly store: { readonly accounts: AccountStore };
+}
 
 const bearer = /^bearer +(\S+) *$/i;
 
@@ -19,7 +23,7 @@ const keyCharacters = { least: 32, most: 256 };
  * Whether an Authorization header holds an API key of this service, revoked or not. A key that looks like one of ours counts even if it is
  * unknown: it may be mistyped, or of another Mayfly. Other tokens cost a hash and an indexed lookup, which tells nothing about keys by its duration.
  */
-export async function holdsApiKey(core: Pick<Core, 'store'>, authorization: string): Promise<boolean> {
+export async function holdsApiKey(core: FindKeyNeeds, authorization: string): Promise<boolean> {
   const [, token = ''] = /^\s*bearer\s+(\S+)/i.exec(authorization) ?? [];
   if (token.startsWith('mf_')) return true;
   if (token.length < keyCharacters.least || token.length > keyCharacters.most) return false;
@@ -27,7 +31,7 @@ export async function holdsApiKey(core: Pick<Core, 'store'>, authorization: stri
 }
 
 /** Whose key this is; 401 if it is unknown. The key may be revoked: see `requireUsable`. */
-export async function findKeyOwner(core: Pick<Core, 'store'>, keyHash: string): Promise<KeyOwner> {
+export async function findKeyOwner(core: FindKeyNeeds, keyHash: string): Promise<KeyOwner> {
   const owner = await core.store.accounts.findByKeyHash(keyHash);
   if (owner === undefined) throw new ApiError('invalid_api_key', 'Unknown API key.');
   return owner;

@@ -1,9 +1,10 @@
 import type { AdminErrorType } from '@mayfly/contract/admin';
-import type { Core } from '../context.ts';
-import type { AccountRecord } from '../ports/store/account-store.ts';
+import type { AccountRecord, AccountStore } from '../ports/store/account-store.ts';
 
-/** What account management needs. */
-export type AccountsContext = Pick<Core, 'store' | 'limits' | 'clock' | 'ids' | 'log' | 'metrics'>;
+/** What looking up an account needs. */
+export interface FindAccountNeeds {
+  readonly store: { readonly accounts: AccountStore };
+}
 
 /** An operator's request that cannot be carried out. The message says why and what to do. */
 export class AccountError extends Error {
@@ -17,7 +18,7 @@ export class AccountError extends Error {
 }
 
 /** The account with this e-mail address, ignoring case. Throws an AccountError if there is none. */
-export async function findAccount(core: AccountsContext, email: string): Promise<AccountRecord> {
+export async function findAccount(core: FindAccountNeeds, email: string): Promise<AccountRecord> {
   const account = await core.store.accounts.findByEmail(email);
   if (account !== undefined) return account;
   throw new AccountError('unknown_account', `There is no account ${email}. List the accounts, or create it first.`);

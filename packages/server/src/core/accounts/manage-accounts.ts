@@ -1,8 +1,18 @@
 import { formatUsd, maxMicroUsd } from '@mayfly/contract/admin';
-import { balanceMicroUsd } from '../money/balance.ts';
+import { type BalanceNeeds, balanceMicroUsd } from '../money/balance.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Log } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import { mintKey } from './api-keys.ts';
-import { AccountError, type AccountsContext, findAccount } from './find-account.ts';
+import { type MintKeyNeeds, mintKey } from './api-keys.ts';
+import { AccountError, type FindAccountNeeds, findAccount } from './find-account.ts';
+
+/** What creating, suspending and crediting accounts needs. */
+export type ManageAccountsNeeds = FindAccountNeeds &
+  BalanceNeeds &
+  MintKeyNeeds & {
+    readonly metrics: Metrics;
+    readonly log: Log;
+  };
 
 /** An account and its current balance. */
 export interface AccountWithBalance {
@@ -24,18 +34,18 @@ export interface CreditOrder {
 }
 
 /** Every account with its balance, oldest first. */
-export async function listAccounts(core: AccountsContext): Promise<readonly AccountWithBalance[]> {
+export async function listAccounts(core: ManageAccountsNeeds): Promise<readonly AccountWithBalance[]> {
   const accounts = await core.store.accounts.list();
   return await Promise.all(accounts.map((account) => withBalance(core, account)));
 }
 
-export async function getAccount(core: AccountsContext, email: string): Promise<AccountWithBalance> {
+export async function getAccount(core: ManageAccountsNeeds, email: string): Promise<AccountWithBalance> {
   return await withBalance(core, await findAccount(core, email));
 }
 
 /** Creates an account with its first key. */
 export async function createAccount(
-  core: AccountsContext,
+  core: ManageAccountsNeeds,
   { email, creditMicroUsd }: { readonly email: string; readonly creditMicroUsd: number },
 ): Promise<CreatedAccount> {
   const { apiKey, key } = mintKey(core);
@@ -52,7 +62,7 @@ export async function createAccount(
 
 /** Suspends or resumes an account. All requests of a suspended account and new visits of its previews are refused; its sandboxes keep running. */
 export async function setSuspended(
-  core: AccountsContext,
+  core: ManageAccountsNeeds,
   email: string,
   suspended: boolean,
 ): Promise<AccountWithBalance> {
@@ -63,7 +73,11 @@ export async function setSuspended(
 }
 
 /** Adds credit to an account, or withdraws some. */
-export async function addCredit(core: AccountsContext, email: string, order: CreditOrder): Promise<AccountWithBalance> {
+export async function addCredit(
+  core: ManageAccountsNeeds,
+  email: string,
+  order: CreditOrder,
+): Promise<AccountWithBalance> {
   const { account, balanceMicroUsd: before } = await getAccount(core, email);
   const refusal = refuseCredit(before, order.amountMicroUsd);
   if (refusal !== undefined) throw new AccountError('invalid_request', `${account.email}: ${refusal}`);
@@ -85,6 +99,6 @@ function refuseCredit(before: number, amountMicroUsd: number): string | undefine
   return `At most the balance of ${formatUsd(before)} USD can be withdrawn.`;
 }
 
-async function withBalance(core: AccountsContext, account: AccountRecord): Promise<AccountWithBalance> {
+async function withBalance(core: ManageAccountsNeeds, account: AccountRecord): Promise<AccountWithBalance> {
   return { account, balanceMicroUsd: await balanceMicroUsd(core, account) };
 }

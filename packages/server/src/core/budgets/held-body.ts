@@ -1,20 +1,25 @@
 import { ApiError } from '../errors/api-error.ts';
-import type { Budgets } from './budgets.ts';
 import { uncountedBytes } from './held-result.ts';
-import { BudgetExceeded } from './shared-budget.ts';
+import { BudgetExceeded, type SharedBudget } from './shared-budget.ts';
 
 /** How long an upload waits for room. */
 export const roomWaitMs = 120_000;
 
+/** The budgets that request bodies take from. */
+export interface BodyBudgets {
+  readonly bodyBytes: SharedBudget;
+  readonly uploads: SharedBudget;
+}
+
 /** What one request holds of the memory for bodies: from before its body is read until its response is sent. */
 export class HeldBody implements Disposable {
-  readonly #budgets: Pick<Budgets, 'bodyBytes' | 'uploads'>;
+  readonly #budgets: BodyBudgets;
   readonly #account: string;
   readonly #ended = new AbortController();
   #isUpload = false;
   #bytes = 0;
 
-  constructor(budgets: Pick<Budgets, 'bodyBytes' | 'uploads'>, account: string) {
+  constructor(budgets: BodyBudgets, account: string) {
     this.#budgets = budgets;
     this.#account = account;
   }

@@ -1,15 +1,17 @@
 import type { ForkSandboxBody } from '@mayfly/contract';
 import { limitsOf } from '../accounts/account-limits.ts';
-import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { NewSandbox, SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { insertAdmitted, timeoutMinutesFor } from '../sandboxes/create.ts';
+import { insertAdmitted, type NewSandboxNeeds, timeoutMinutesFor } from '../sandboxes/create.ts';
 import { provision, type SavedOrigin } from '../sandboxes/provision.ts';
-import { getSandbox, requireRunning } from '../sandboxes/read.ts';
+import { getSandbox, type ReadSandboxNeeds, requireRunning } from '../sandboxes/read.ts';
 import { deleteFilesLater } from '../snapshots/remove.ts';
-import { admitSave, expectedBytes, saveFailure, saveMachine } from '../snapshots/save-machine.ts';
+import { admitSave, expectedBytes, type SaveNeeds, saveFailure, saveMachine } from '../snapshots/save-machine.ts';
 import type { SaveInFlight } from '../snapshots/saves-in-flight.ts';
+
+/** What forking a sandbox needs. */
+export type ForkNeeds = ReadSandboxNeeds & NewSandboxNeeds & SaveNeeds;
 
 /** What became of one copy. */
 export type ForkOutcome = { readonly sandbox: SandboxRecord } | { readonly error: unknown };
@@ -20,13 +22,13 @@ export type ForkOutcome = { readonly sandbox: SandboxRecord } | { readonly error
  * window has no room for the copies.
  */
 export async function forkSandbox(
-  core: Core,
+  core: ForkNeeds,
   account: AccountRecord,
   sandboxId: string,
   body: ForkSandboxBody,
   countCreations: () => void,
 ): Promise<readonly ForkOutcome[]> {
-  const timeoutMinutes = timeoutMinutesFor(core, account, body.timeout_minutes);
+  const timeoutMinutes = timeoutMinutesFor(core.limits, account, body.timeout_minutes);
   const { creationsPerMinute } = limitsOf(core.limits, account);
   if (body.count > creationsPerMinute) {
     const limit = `this account may create ${creationsPerMinute} sandboxes per minute`;
@@ -57,7 +59,7 @@ interface ForkRequest {
 }
 
 async function fork(
-  core: Core,
+  core: ForkNeeds,
   account: AccountRecord,
   source: SandboxRecord,
   request: ForkRequest,
@@ -70,7 +72,7 @@ async function fork(
   }
 }
 
-async function outcomeOf(core: Core, sandboxId: string, copy: Promise<SandboxRecord>): Promise<ForkOutcome> {
+async function outcomeOf(core: ForkNeeds, sandboxId: string, copy: Promise<SandboxRecord>): Promise<ForkOutcome> {
   try {
     return { sandbox: await copy };
   } catch (error) {
@@ -81,7 +83,7 @@ async function outcomeOf(core: Core, sandboxId: string, copy: Promise<SandboxRec
 
 /** Admits the copies, then saves the sandbox if any was admitted. Returns the copies, which are still being made. */
 async function saveForCopies(
-  core: Core,
+  core: ForkNeeds,
   account: AccountRecord,
   source: SandboxRecord,
   { count, name, timeoutMinutes, snapshotId, save }: ForkRequest,
@@ -139,7 +141,7 @@ interface CopySource {
 }
 
 /** Starts one copy. Once it is admitted, it waits for the save. */
-function startCopy(core: Core, account: AccountRecord, wanted: NewSandbox, { save, ...source }: CopySource): Copy {
+function startCopy(core: ForkNeeds, account: AccountRecord, wanted: NewSandbox, { save, ...source }: CopySource): Copy {
   const { promise: admitted, resolve } = Promise.withResolvers<boolean>();
   const create = core.createsInFlight.run(wanted, async (inFlight) => {
     const inserted = await insertAdmitted(core, account, wanted, inFlight, {

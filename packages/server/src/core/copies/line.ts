@@ -1,16 +1,20 @@
-import type { Core } from '../context.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { SandboxOrigin, SandboxRecord } from '../ports/store/sandbox-store.ts';
-import type { SnapshotRecord } from '../ports/store/snapshot-store.ts';
+import type { SandboxOrigin, SandboxRecord, SandboxStore } from '../ports/store/sandbox-store.ts';
+import type { SnapshotRecord, SnapshotStore } from '../ports/store/snapshot-store.ts';
 import { unusable } from '../sandboxes/source.ts';
+
+/** What finding a snapshot of a sandbox's line needs. */
+export interface FindOfLineNeeds {
+  readonly store: { readonly sandboxes: SandboxStore; readonly snapshots: SnapshotStore };
+}
 
 /**
  * The snapshot that a sandbox may return to: one of its own, or one of a sandbox that it was copied from, up to the instant of the copy. Throws 404
  * for a snapshot that the account does not have, else 400.
  */
 export async function findSnapshotOfLine(
-  core: Pick<Core, 'store'>,
+  core: FindOfLineNeeds,
   account: AccountRecord,
   sandbox: SandboxRecord,
   snapshotId: string,
@@ -28,7 +32,7 @@ export async function findSnapshotOfLine(
 }
 
 async function isOfLine(
-  { store }: Pick<Core, 'store'>,
+  { store }: FindOfLineNeeds,
   account: AccountRecord,
   sandbox: SandboxRecord,
   snapshot: SnapshotRecord,

@@ -1,19 +1,40 @@
 import type { RollbackSandboxBody } from '@mayfly/contract';
-import type { Core } from '../context.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import type { Machine } from '../ports/machine-driver.ts';
+import type { Ids } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { failAbandonedExecutions } from '../recovery/recover-executions.ts';
-import { teardownByDeadline, watchMachine } from '../sandboxes/end.ts';
-import { sendExpiry } from '../sandboxes/extend.ts';
-import { identityOf, launchFailure } from '../sandboxes/provision.ts';
+import { type FailExecutionsNeeds, failAbandonedExecutions } from '../recovery/recover-executions.ts';
+import {
+  type ReplacementInFlight,
+  teardownByDeadline,
+  type WatchMachineNeeds,
+  watchMachine,
+} from '../sandboxes/end.ts';
+import { type SendExpiryNeeds, sendExpiry } from '../sandboxes/extend.ts';
+import { identityOf, type LaunchNeeds, launchFailure } from '../sandboxes/provision.ts';
 import { getSandbox, requireRunning } from '../sandboxes/read.ts';
 import { wasDeletedMeanwhile } from '../sandboxes/source.ts';
 import { DeadlineExceeded } from '../scheduling/deadline.ts';
-import { findSnapshotOfLine } from './line.ts';
+import type { KeyedLock } from '../scheduling/keyed-lock.ts';
+import { type FindOfLineNeeds, findSnapshotOfLine } from './line.ts';
+
+/** What rolling a sandbox back needs. */
+export type RollbackNeeds = FindOfLineNeeds &
+  LaunchNeeds &
+  WatchMachineNeeds &
+  SendExpiryNeeds &
+  FailExecutionsNeeds & {
+    readonly ids: Ids;
+    /** Work that a machine does one at a time, such as being saved or replaced, by the id of its sandbox. */
+    readonly machineLocks: KeyedLock;
+    /** A rollback waits as long for a save of its machine as the save may take. */
+    readonly deadlines: { readonly saveMs: number };
+    /** By the id of the machine, until it serves its sandbox. */
+    readonly replacementsInFlight: Map<string, ReplacementInFlight>;
+  };
 
 const what = 'The sandbox could not be rolled back';
 const unchanged = 'It goes on as it was.';
@@ -23,7 +44,7 @@ const unchanged = 'It goes on as it was.';
  * never asked for anything. Until the new machine is ready, the sandbox goes on. The rollback continues when its caller stops waiting.
  */
 export async function rollbackSandbox(
-  core: Core,
+  core: RollbackNeeds,
   account: AccountRecord,
   id: string,
   body: RollbackSandboxBody,
@@ -45,7 +66,7 @@ export async function rollbackSandbox(
 }
 
 async function rollBack(
-  core: Core,
+  core: RollbackNeeds,
   account: AccountRecord,
   sandbox: SandboxRecord,
   snapshotId: string,
@@ -80,7 +101,7 @@ interface LaunchOptions {
  * snapshot was deleted meanwhile.
  */
 async function launchReplacement(
-  core: Core,
+  core: RollbackNeeds,
   { id, size, accountId, expiresAtMs }: SandboxRecord,
   { machineId, snapshotId, abort }: LaunchOptions,
 ): Promise<LiveMachine> {
@@ -110,7 +131,7 @@ interface Replacement {
 
 /** Lets the new machine serve the sandbox and destroys the old one. If the sandbox ended meanwhile, the new one is destroyed instead. */
 async function swap(
-  core: Core,
+  core: RollbackNeeds,
   account: AccountRecord,
   sandbox: SandboxRecord,
   { current, next, snapshotId }: Replacement,
@@ -141,7 +162,11 @@ async function swap(
 }
 
 /** Stores which machine serves the sandbox. Returns the record, which is not `running` if the sandbox ended. Rejects if nothing changed. */
-async function recordReplacement(core: Core, sandbox: SandboxRecord, machineId: string): Promise<SandboxRecord> {
+async function recordReplacement(
+  core: RollbackNeeds,
+  sandbox: SandboxRecord,
+  machineId: string,
+): Promise<SandboxRecord> {
   try {
     return (await advance(core, sandbox, { kind: 'machine_replaced', machineId })).sandbox;
   } catch (error) {
@@ -154,7 +179,7 @@ async function recordReplacement(core: Core, sandbox: SandboxRecord, machineId: 
 
 /** The old machine does not serve the sandbox any more: the sandbox ended, or the service stops and the next run adopts the new machine. */
 async function abandon(
-  core: Core,
+  core: RollbackNeeds,
   account: AccountRecord,
   id: string,
   { current, next }: Pick<Replacement, 'current' | 'next'>,
@@ -178,7 +203,7 @@ function machineGone(): ApiError {
 }
 
 /** Under a key of its own: the machine may have the id of the sandbox, whose later teardown must not cancel the retries. */
-function destroyReplaced(core: Core, { id, accountId }: SandboxRecord, machine: LiveMachine): void {
+function destroyReplaced(core: RollbackNeeds, { id, accountId }: SandboxRecord, machine: LiveMachine): void {
   const ids = { sandbox_id: id, account_id: accountId, machine_id: machine.id };
   core.teardowns.run(`replaced ${machine.id}`, ids, () => machine.destroy()).catch(() => {});
 }

@@ -12,8 +12,8 @@ beforeEach(async () => {
 });
 afterEach(() => service[Symbol.asyncDispose]());
 
-/** A host on which only the machines use disk and memory. */
-function evictorOn(host: { readonly diskGib?: number; readonly memoryGib?: number }) {
+/** A host on which only the machines use disk and memory, while these snapshots are being saved. */
+function evictorOn(host: { readonly diskGib?: number; readonly memoryGib?: number; readonly saving?: string[] }) {
   const used = (key: 'diskBytes' | 'memoryBytes') =>
     service.driver.machines.reduce((sum, machine) => sum + (machine.destroyed ? 0 : machine.used[key]), 0);
   const ballast = {
@@ -28,7 +28,13 @@ function evictorOn(host: { readonly diskGib?: number; readonly memoryGib?: numbe
     machinesMemoryLeftBytes: Number.POSITIVE_INFINITY,
     serviceBytes: 0,
   });
-  const core = { ...service.core, headroom: defaultHeadroom, host: { stats }, ballast };
+  const core = {
+    ...service.core,
+    headroom: defaultHeadroom,
+    host: { stats },
+    ballast,
+    snapshotsInFlight: new Set(host.saving),
+  };
   return { evictor: new Evictor(core), ballast };
 }
 
@@ -82,8 +88,7 @@ test('a full disk on which the database cannot write: the machine goes first, an
 
 test('a disk that runs short during a save: the save may give its space back first, but nobody waits for it for long', async () => {
   const id = await createUsing({ diskBytes: 6 * gibibyte });
-  service.core.snapshotsInFlight.add('snap_test');
-  const { evictor } = evictorOn({ diskGib: 8 });
+  const { evictor } = evictorOn({ diskGib: 8, saving: ['snap_test'] });
   await evictor.check();
   expect((await read(id)).status).toBe('running');
   service.clock.advanceMs(10_000);
@@ -93,12 +98,12 @@ test('a disk that runs short during a save: the save may give its space back fir
 
 test('a later shortage waits for its own saves again', async () => {
   const id = await createUsing({ diskBytes: 6 * gibibyte });
-  service.core.snapshotsInFlight.add('snap_test');
   let diskGib = 8;
   const { evictor } = evictorOn({
     get diskGib() {
       return diskGib;
     },
+    saving: ['snap_test'],
   });
   await evictor.check();
   diskGib = 100;

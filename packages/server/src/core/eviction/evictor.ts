@@ -1,9 +1,10 @@
-import type { Core } from '../context.ts';
+import type { HeadroomRules } from '../admission/capacity.ts';
 import { advance } from '../lifecycle/advance.ts';
+import type { Pool } from '../pool/pool.ts';
 import { HostUnavailable } from '../ports/machine-driver.ts';
-import type { HostStats } from '../ports/runtime.ts';
+import type { DiskBallast, HostProbe, HostStats } from '../ports/runtime.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { teardownByDeadline } from '../sandboxes/end.ts';
+import { type TeardownNeeds, teardownByDeadline } from '../sandboxes/end.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
 import { type Candidate, chooseVictim, type Shortage, shortagesOf, type Victim } from './choose-victim.ts';
 
@@ -16,6 +17,16 @@ const cancelledSaveMs = 10_000;
 /** The ballast is released when less than this share of its size is free. */
 const releaseShare = 1 / 8;
 
+/** What eviction needs. */
+export interface EvictionNeeds extends TeardownNeeds {
+  readonly host: HostProbe;
+  readonly ballast: DiskBallast;
+  readonly headroom: HeadroomRules;
+  readonly pool: Pool;
+  /** Ids of the snapshots that are being saved or copied. */
+  readonly snapshotsInFlight: ReadonlySet<string>;
+}
+
 interface Eviction {
   readonly sandbox: SandboxRecord;
   readonly reason: string;
@@ -23,7 +34,7 @@ interface Eviction {
 
 /** Ends sandboxes, one at a time, while the host runs out of memory or disk. Between checks it remembers only what it could not record. */
 export class Evictor {
-  readonly #core: Core;
+  readonly #core: EvictionNeeds;
   /** Sandboxes whose machines are gone, but whose end the database could not store yet. */
   readonly #unrecorded = new Map<string, Eviction>();
   /** When the present disk shortage was first met during a save. */
@@ -31,7 +42,7 @@ export class Evictor {
   #reported = '';
   #ballastFailed = false;
 
-  constructor(core: Core) {
+  constructor(core: EvictionNeeds) {
     this.#core = core;
   }
 

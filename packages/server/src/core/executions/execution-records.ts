@@ -1,11 +1,18 @@
 import type { ListExecutionsQuery } from '@mayfly/contract';
 import { type HeldResult, uncountedBytes } from '../budgets/held-result.ts';
-import type { Core } from '../context.ts';
 import { notFound } from '../errors/api-error.ts';
 import { NoRoom } from '../ports/guest-agent.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { ExecutionRecord, ExecutionSummary } from '../ports/store/execution-store.ts';
-import { getSandbox } from '../sandboxes/read.ts';
+import type { ExecutionRecord, ExecutionStore, ExecutionSummary } from '../ports/store/execution-store.ts';
+import { getSandbox, type ReadSandboxNeeds } from '../sandboxes/read.ts';
+import type { FairTurns } from '../scheduling/fair-turns.ts';
+
+/** What reading executions needs. */
+export type ReadExecutionNeeds = ReadSandboxNeeds & {
+  readonly store: { readonly executions: ExecutionStore };
+  /** Output is read when it is the turn of the account. */
+  readonly turns: { readonly database: FairTurns };
+};
 
 export interface ExecutionListPage {
   readonly executions: readonly ExecutionSummary[];
@@ -15,7 +22,7 @@ export interface ExecutionListPage {
 
 /** One execution of the account, with room for its output in `held`. An execution of another account is not found. */
 export function getExecution(
-  core: Core,
+  core: ReadExecutionNeeds,
   account: AccountRecord,
   id: string,
   held: HeldResult,
@@ -37,7 +44,7 @@ export function outputBytes({ stdout, stderr }: Pick<ExecutionRecord, 'stdout' |
 
 /** One page of the executions in a sandbox, newest first, without output. */
 export async function listExecutions(
-  core: Core,
+  core: ReadExecutionNeeds,
   account: AccountRecord,
   sandboxId: string,
   query: ListExecutionsQuery,

@@ -1,28 +1,26 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunCommandBody } from '@mayfly/contract';
 import type { HeldResult } from '../budgets/held-result.ts';
+import type { SharedBudget } from '../budgets/shared-budget.ts';
 import { BudgetExceeded } from '../budgets/shared-budget.ts';
-import type { Core } from '../context.ts';
 import { ApiError, oneLine } from '../errors/api-error.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { publicReason } from '../machines/public-reason.ts';
-import { requireCredit } from '../money/balance.ts';
-import {
-  type ExecuteResult,
-  GuestRefusal,
-  GuestUnreachable,
-  MachineDetached,
-  NoRoom,
-  type Reserve,
-} from '../ports/guest-agent.ts';
+import type { MachineRegistry } from '../machines/registry.ts';
+import { type BalanceNeeds, requireCredit } from '../money/balance.ts';
+import { type ExecuteResult, GuestRefusal, GuestUnreachable, NoRoom, type Reserve } from '../ports/guest-agent.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Ids, Log } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { ExecutionRecord, NewExecution } from '../ports/store/execution-store.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { getSandbox, requireRunning } from '../sandboxes/read.ts';
+import { getSandbox, type ReadSandboxNeeds, requireRunning } from '../sandboxes/read.ts';
+import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
+import type { FairTurns } from '../scheduling/fair-turns.ts';
 import { outputBytes } from './execution-records.ts';
-import { failedOutcome, finishedOutcome } from './outcome.ts';
-import { storeOutcome } from './store-outcome.ts';
+import { type CommandOutcome, type FailedCommand, isFinished, outcomeOf, type PendingCommand } from './outcome.ts';
+import { type StoreOutcomeNeeds, storeOutcome } from './store-outcome.ts';
 
 /** How much longer than the command's own timeout the host waits for its result. */
 export const resultGraceMs = 30_000;
@@ -30,15 +28,33 @@ export const resultGraceMs = 30_000;
 /** The pause before a lost connection to the agent is tried again. */
 const reconnectPauseMs = 100;
 
-/** Error codes of the agent for requests that are the caller's fault. The command did not run. */
-const callerErrors = new Set(['bad_cwd', 'arguments_too_large', 'bad_request']);
+/** What letting an agent drop a result needs. */
+export interface AcknowledgeNeeds {
+  readonly machines: MachineRegistry;
+  readonly log: Log;
+}
+
+/** What running a command needs. */
+export type RunNeeds = ReadSandboxNeeds &
+  BalanceNeeds &
+  StoreOutcomeNeeds &
+  AcknowledgeNeeds & {
+    readonly ids: Ids;
+    readonly metrics: Metrics;
+    readonly background: BackgroundTasks;
+    readonly budgets: { readonly commands: SharedBudget };
+    /** Records are written when it is the turn of the account. */
+    readonly turns: { readonly database: FairTurns };
+    /** Ids of the executions that this process runs or recovers. */
+    readonly executionsInFlight: Set<string>;
+  };
 
 /**
  * Runs a command to its end and stores the result, even if the caller stops waiting for it. Room for a large result is reserved in `held`,
  * which the caller releases once it has sent the result.
  */
 export async function runCommand(
-  core: Core,
+  core: RunNeeds,
   account: AccountRecord,
   sandboxId: string,
   body: RunCommandBody,
@@ -60,12 +76,12 @@ export async function runCommand(
   );
 }
 
-async function requireCreditFor(core: Core, account: AccountRecord, sandbox: SandboxRecord): Promise<void> {
+async function requireCreditFor(core: RunNeeds, account: AccountRecord, sandbox: SandboxRecord): Promise<void> {
   if (sandbox.priceMicroUsdPerHour > 0) await requireCredit(core, account);
 }
 
 /** Waits until the account runs fewer commands than it may at once. Throws if the sandbox has ended or the credit is used up meanwhile. */
-async function waitForTurn(core: Core, account: AccountRecord, sandboxId: string): Promise<void> {
+async function waitForTurn(core: RunNeeds, account: AccountRecord, sandboxId: string): Promise<void> {
   const { commands } = core.budgets;
   try {
     await commands.take(account.id, 1, core.limits.maxCommandTimeoutMs);
@@ -89,66 +105,76 @@ async function waitForTurn(core: Core, account: AccountRecord, sandboxId: string
 }
 
 async function execute(
-  core: Core,
+  core: RunNeeds,
   execution: NewExecution,
   body: RunCommandBody,
   held: HeldResult,
 ): Promise<ExecutionRecord> {
-  const { id, sandboxId } = execution;
   const receivedAtMs = performance.now();
   await core.turns.database.next(execution.accountId);
   await core.store.executions.insert(execution);
-  const ids = { execution_id: id, sandbox_id: sandboxId, account_id: execution.accountId };
-  let result: ExecuteResult;
-  try {
-    result = await executeWithReconnect(core, execution, body, held);
-    held.shrinkTo(outputBytes(result));
-  } catch (error) {
-    const refusal = refusalOf(error);
-    if (refusal.type === 'invalid_request') core.log.info({ ...ids, reason: refusal.message }, 'execution_refused');
-    else {
-      core.log.warn({ ...ids, err: error }, 'execution_failed');
-      core.metrics.commandFailed();
-    }
-    // In a detached machine the command continues, and without room its result stays with the agent: it is collected later.
-    if (!(error instanceof MachineDetached) && !isWithoutRoom(error)) {
-      await core.turns.database.next(execution.accountId);
-      await storeOutcome(core, id, failedOutcome(core.clock.nowMs()));
-    }
-    throw refusal;
+  const result = executeWithReconnect(core, execution, body, held);
+  const outcome = await outcomeOf(result, execution.startedAtMs, core.clock);
+  if (outcome.end !== undefined) held.shrinkTo(outputBytes(outcome.end));
+  return await applyOutcome(core, execution, outcome, receivedAtMs);
+}
+
+/** Stores and reports what became of a command. Returns its record if it finished; throws what its caller is told if it did not. */
+async function applyOutcome(
+  core: RunNeeds,
+  execution: NewExecution,
+  outcome: CommandOutcome,
+  receivedAtMs: number,
+): Promise<ExecutionRecord> {
+  const { id, sandboxId, accountId } = execution;
+  const ids = { execution_id: id, sandbox_id: sandboxId, account_id: accountId };
+  // Before anything is stored, because the database may not answer either.
+  if (!isFinished(outcome)) reportUnfinished(core, ids, outcome);
+  if (outcome.end !== undefined) {
+    await core.turns.database.next(accountId);
+    await storeOutcome(core, id, outcome.end);
   }
-  const outcome = finishedOutcome(result, execution.startedAtMs, core.clock.nowMs());
-  await core.turns.database.next(execution.accountId);
-  await storeOutcome(core, id, outcome);
-  const status = result.timedOut ? 'timeout' : 'completed';
-  core.metrics.commandEnded(status, outcome.durationMs ?? 0, performance.now() - receivedAtMs);
+  if (!isFinished(outcome)) throw answerTo(outcome);
+  const { end } = outcome;
+  const status = outcome.kind === 'timed_out' ? 'timeout' : 'completed';
+  core.metrics.commandEnded(status, end.durationMs ?? 0, performance.now() - receivedAtMs);
   void core.background.track(acknowledgeResult(core, id, sandboxId));
-  core.log.debug({ ...ids, status, exit_code: outcome.exitCode, duration_ms: outcome.durationMs }, 'execution_ended');
-  return { ...execution, ...outcome, outputDropped: false };
+  core.log.debug({ ...ids, status, exit_code: end.exitCode, duration_ms: end.durationMs }, 'execution_ended');
+  return { ...execution, ...end, outputDropped: false };
 }
 
-/** Whether a command ran and its result is still with the agent, because the account holds too many large results. */
-function isWithoutRoom(error: unknown): boolean {
-  return error instanceof BudgetExceeded || (error instanceof ApiError && error.cause instanceof BudgetExceeded);
+function reportUnfinished(core: RunNeeds, ids: object, { kind, error }: FailedCommand | PendingCommand): void {
+  if (kind === 'refused') {
+    core.log.info({ ...ids, reason: oneLine(error) }, 'execution_refused');
+    return;
+  }
+  core.log.warn({ ...ids, err: error }, 'execution_failed');
+  core.metrics.commandFailed();
 }
 
-function refusalOf(error: unknown): ApiError {
-  if (error instanceof GuestRefusal && callerErrors.has(error.code)) {
-    // A semicolon separates the rules of a message, and this one quotes the request.
-    return new ApiError('invalid_request', oneLine(error).replaceAll(';', ','), { cause: error });
+/** What the caller of a command without a result is told. */
+function answerTo({ kind, error: cause }: FailedCommand | PendingCommand): ApiError {
+  switch (kind) {
+    case 'refused':
+      // A semicolon separates the rules of a message, and this one quotes the request.
+      return new ApiError('invalid_request', oneLine(cause).replaceAll(';', ','), { cause });
+    case 'no_room': {
+      const advice = 'Read the large responses that are open, then get the execution.';
+      return new ApiError('execution_failed', `The command ran, but there was no room for its output. ${advice}`, {
+        cause,
+      });
+    }
+    case 'detached':
+    case 'lost': {
+      const reason = publicReason(cause, 'the connection to the machine failed');
+      return new ApiError('execution_failed', `The command may or may not have run: ${reason}.`, { cause });
+    }
   }
-  if (isWithoutRoom(error)) {
-    const message =
-      'The command ran, but there was no room for its output. Read the large responses that are open, then get the execution.';
-    return new ApiError('execution_failed', message, { cause: error });
-  }
-  const reason = publicReason(error, 'the connection to the machine failed');
-  return new ApiError('execution_failed', `The command may or may not have run: ${reason}.`, { cause: error });
 }
 
 /** Runs a command to its end. If the connection is lost while the machine lives, collects the result over a new one. */
 async function executeWithReconnect(
-  core: Core,
+  core: RunNeeds,
   { id, sandboxId }: NewExecution,
   { command, cwd, env, timeout_ms: timeoutMs }: RunCommandBody,
   held: HeldResult,
@@ -221,7 +247,7 @@ async function resumeExecution(
 }
 
 /** Lets the agent drop a result that is stored. Optional: the agent drops its oldest results when it needs the room. */
-export async function acknowledgeResult(core: Core, id: string, sandboxId: string): Promise<void> {
+export async function acknowledgeResult(core: AcknowledgeNeeds, id: string, sandboxId: string): Promise<void> {
   try {
     const agent = await core.machines.get(sandboxId).agent();
     await agent.forgetExecution(id);

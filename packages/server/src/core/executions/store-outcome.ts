@@ -1,5 +1,13 @@
-import type { Core } from '../context.ts';
-import type { ExecutionEnd, StoredOutput } from '../ports/store/execution-store.ts';
+import type { Limits } from '@mayfly/contract';
+import type { Log } from '../ports/runtime.ts';
+import type { ExecutionEnd, ExecutionStore, StoredOutput } from '../ports/store/execution-store.ts';
+
+/** What storing the outcome of a command needs. */
+export interface StoreOutcomeNeeds {
+  readonly store: { readonly executions: ExecutionStore };
+  readonly limits: Limits;
+  readonly log: Log;
+}
 
 const mebibyte = 1024 ** 2;
 
@@ -13,11 +21,7 @@ function excessOutput(
 }
 
 /** Stores how an execution ended. If the account exceeds its quota of stored output then, its oldest output is dropped. */
-export async function storeOutcome(
-  core: Pick<Core, 'store' | 'limits' | 'log'>,
-  id: string,
-  end: ExecutionEnd,
-): Promise<void> {
+export async function storeOutcome(core: StoreOutcomeNeeds, id: string, end: ExecutionEnd): Promise<void> {
   const stored = await core.store.executions.finish(id, end);
   const excess = stored && excessOutput(stored, core.limits.storedOutputMb);
   if (stored === undefined || excess === undefined) return;

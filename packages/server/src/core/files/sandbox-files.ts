@@ -1,11 +1,20 @@
 import { isUtf8 } from 'node:buffer';
+import type { Limits } from '@mayfly/contract';
 import { type DeleteFileQuery, type FileEncoding, type ReadFileQuery, resolveFilePath } from '@mayfly/contract';
 import type { HeldResult } from '../budgets/held-result.ts';
-import type { Core } from '../context.ts';
+import type { MachineRegistry } from '../machines/registry.ts';
 import { type GuestAgent, type GuestEntry, GuestRefusal } from '../ports/guest-agent.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import { getSandbox, requireRunning } from '../sandboxes/read.ts';
+import { getSandbox, type ReadSandboxNeeds, requireRunning } from '../sandboxes/read.ts';
+import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
 import { cannot, type FileTask, fileFailure } from './file-errors.ts';
+
+/** What reading, writing and deleting the files of a sandbox needs. */
+export interface FileNeeds extends ReadSandboxNeeds {
+  readonly limits: Limits;
+  readonly machines: MachineRegistry;
+  readonly background: BackgroundTasks;
+}
 
 export interface FileRecord {
   readonly kind: 'file';
@@ -41,7 +50,7 @@ const entryOverheadBytes = 200;
  * Reads a file, or lists a directory. Room for a large result is reserved in `held`, which the caller releases once it has sent the result.
  */
 export async function readPath(
-  core: Core,
+  core: FileNeeds,
   account: AccountRecord,
   sandboxId: string,
   query: ReadFileQuery,
@@ -60,7 +69,7 @@ const namesDirectory = /(?:^|\/)\.{0,2}$/;
 
 /** Writes a whole file. On failure the previous content stays. */
 export async function writeFile(
-  core: Core,
+  core: FileNeeds,
   account: AccountRecord,
   sandboxId: string,
   file: { readonly path: string; readonly content: Buffer },
@@ -75,7 +84,7 @@ export async function writeFile(
 
 /** Deletes a file, a symbolic link itself, or a directory with its contents. */
 export async function deleteFile(
-  core: Core,
+  core: FileNeeds,
   account: AccountRecord,
   sandboxId: string,
   query: DeleteFileQuery,
@@ -88,7 +97,7 @@ export async function deleteFile(
 }
 
 /** The content of a file; undefined if the path is a directory. */
-function readFile(core: Core, { held, ...request }: ReadRequest): Promise<Buffer | undefined> {
+function readFile(core: FileNeeds, { held, ...request }: ReadRequest): Promise<Buffer | undefined> {
   const { fileBytes } = core.limits;
   return withAgent(core, { ...request, task: 'read' }, async (agent) => {
     try {
@@ -101,7 +110,7 @@ function readFile(core: Core, { held, ...request }: ReadRequest): Promise<Buffer
   });
 }
 
-async function listDirectory(core: Core, { held, ...request }: ReadRequest): Promise<DirectoryRecord> {
+async function listDirectory(core: FileNeeds, { held, ...request }: ReadRequest): Promise<DirectoryRecord> {
   const { path } = request;
   const { entries, truncated } = await withAgent(core, { ...request, task: 'list' }, (agent) =>
     held.collect(() => agent.listFiles(path, maxEntries, held.tryReserve)),
@@ -142,7 +151,7 @@ interface FileRequest extends PathRequest {
 
 /** Calls the agent of a running sandbox. The call continues, and shutdown waits for it, when the caller disconnects. */
 async function withAgent<T>(
-  core: Core,
+  core: FileNeeds,
   { account, sandboxId, task, path }: FileRequest,
   work: (agent: GuestAgent) => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,18 @@
-import type { SandboxStatus } from '@mayfly/contract';
-import type { Core } from '../context.ts';
-import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
+import type { Limits, SandboxStatus } from '@mayfly/contract';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Clock } from '../ports/runtime.ts';
+import type { SandboxRecord, SandboxStore } from '../ports/store/sandbox-store.ts';
 import { decide, type LifecycleEvent } from './decide.ts';
+
+/** What an event in the life of a sandbox needs. */
+export interface AdvanceNeeds {
+  readonly store: { readonly sandboxes: SandboxStore };
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly metrics: Metrics;
+  /** Disconnects the visitors of a sandbox that has ended. */
+  readonly previewTraffic: { disconnect(sandboxId: string): void };
+}
 
 export interface Advance {
   /** The record after the event. */
@@ -12,11 +23,7 @@ export interface Advance {
 }
 
 /** Applies an event to a sandbox: decides, writes the change once, and decides again if another writer was first. */
-export async function advance(
-  core: Pick<Core, 'store' | 'clock' | 'limits' | 'metrics' | 'previewTraffic'>,
-  sandbox: SandboxRecord,
-  event: LifecycleEvent,
-): Promise<Advance> {
+export async function advance(core: AdvanceNeeds, sandbox: SandboxRecord, event: LifecycleEvent): Promise<Advance> {
   let current = sandbox;
   // Terminates: every change moves a sandbox closer to its end or its expiry closer to the cap, or replaces its machine, one at a time.
   for (;;) {

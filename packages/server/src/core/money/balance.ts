@@ -1,7 +1,7 @@
-import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { AccountFunds, RunningSandbox } from '../ports/store/ledger-store.ts';
+import type { AccountFunds, LedgerStore, RunningSandbox } from '../ports/store/ledger-store.ts';
 import { accruedStorageMicroUsd } from './storage.ts';
 
 const hourMs = 3_600_000;
@@ -31,15 +31,19 @@ export function usdOf(microUsd: number): number {
   return microUsd / 1_000_000;
 }
 
-type BalanceContext = Pick<Core, 'store' | 'clock'>;
+/** What the balance and the usage of an account need. */
+export interface BalanceNeeds {
+  readonly store: { readonly ledger: LedgerStore };
+  readonly clock: Clock;
+}
 
 /** The account's current balance. */
-export async function balanceMicroUsd(core: BalanceContext, account: AccountRecord): Promise<number> {
+export async function balanceMicroUsd(core: BalanceNeeds, account: AccountRecord): Promise<number> {
   return liveBalanceMicroUsd(await core.store.ledger.funds(account.id), core.clock.nowMs());
 }
 
 /** Throws 402 once the balance has reached zero. */
-export async function requireCredit(core: BalanceContext, account: AccountRecord): Promise<void> {
+export async function requireCredit(core: BalanceNeeds, account: AccountRecord): Promise<void> {
   if ((await balanceMicroUsd(core, account)) > 0) return;
   throw new ApiError('insufficient_credits', 'The balance has reached zero. Add credit to run commands.');
 }

@@ -1,5 +1,5 @@
-import type { Core } from '../context.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
+import type { BalanceNeeds } from './balance.ts';
 import { accruedMicroUsd, liveBalanceMicroUsd, runtimeMs } from './balance.ts';
 import { accruedStorageMicroUsd } from './storage.ts';
 
@@ -22,7 +22,7 @@ export interface UsageSummary {
  * The usage of the last `days` days. A run counts on the day it ends; a running sandbox counts with its cost so far. Storage counts on the day it is
  * charged, which is every day; what is not charged yet counts with its cost since the beginning of the period.
  */
-export async function getUsage(core: Core, account: AccountRecord, days: number): Promise<UsageSummary> {
+export async function getUsage(core: BalanceNeeds, account: AccountRecord, days: number): Promise<UsageSummary> {
   const nowMs = core.clock.nowMs();
   const sinceMs = nowMs - days * dayMs;
   const ledger = await core.store.ledger.summary(account.id, sinceMs);

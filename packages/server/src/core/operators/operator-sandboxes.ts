@@ -1,9 +1,22 @@
-import { AccountError, findAccount } from '../accounts/find-account.ts';
-import { type AccountWithBalance, setSuspended } from '../accounts/manage-accounts.ts';
-import type { Core } from '../context.ts';
+import { AccountError, type FindAccountNeeds, findAccount } from '../accounts/find-account.ts';
+import { type AccountWithBalance, type ManageAccountsNeeds, setSuspended } from '../accounts/manage-accounts.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import { openStatuses, type SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { deleteSandboxAsOperator } from '../sandboxes/end.ts';
+import { type DeleteNeeds, deleteSandboxAsOperator } from '../sandboxes/end.ts';
+import type { ReadSandboxNeeds } from '../sandboxes/read.ts';
+
+/** What listing the open sandboxes of accounts needs. */
+type ListOpenNeeds = FindAccountNeeds & ReadSandboxNeeds;
+
+/** What ending the sandboxes of any account needs. */
+export type DestroySandboxNeeds = ListOpenNeeds & DeleteNeeds;
+
+/** What suspending an account needs. */
+export type SuspendNeeds = ListOpenNeeds &
+  ManageAccountsNeeds & {
+    /** Disconnects the visitors of a sandbox. */
+    readonly previewTraffic: { disconnect(sandboxId: string): void };
+  };
 
 /** A sandbox and the account it belongs to. */
 export interface OwnedSandbox {
@@ -12,7 +25,7 @@ export interface OwnedSandbox {
 }
 
 /** The sandboxes that have not ended, of one account or of all, newest first. */
-export async function listOpenSandboxes(core: Core, email?: string): Promise<readonly OwnedSandbox[]> {
+export async function listOpenSandboxes(core: ListOpenNeeds, email?: string): Promise<readonly OwnedSandbox[]> {
   const accounts = email === undefined ? await core.store.accounts.list() : [await findAccount(core, email)];
   const byId = new Map(accounts.map((account) => [account.id, account]));
   const open = await core.store.sandboxes.withStatus(openStatuses);
@@ -25,7 +38,7 @@ export async function listOpenSandboxes(core: Core, email?: string): Promise<rea
 }
 
 /** Ends one sandbox of any account. It is `deleting` if its teardown takes longer than the deadline and continues. */
-export async function destroySandbox(core: Core, id: string): Promise<OwnedSandbox> {
+export async function destroySandbox(core: DestroySandboxNeeds, id: string): Promise<OwnedSandbox> {
   const sandbox = await core.store.sandboxes.read(id);
   const account = (await core.store.accounts.list()).find((owner) => owner.id === sandbox?.accountId);
   if (sandbox === undefined || account === undefined) {
@@ -37,7 +50,7 @@ export async function destroySandbox(core: Core, id: string): Promise<OwnedSandb
 
 /** Ends every sandbox of an account, also if one of them cannot be ended. One that cannot be destroyed right away is retried in the background. */
 export async function destroySandboxesOf(
-  core: Core,
+  core: DestroySandboxNeeds,
   email: string,
   onDestroyed: (owned: OwnedSandbox) => void,
 ): Promise<readonly OwnedSandbox[]> {
@@ -54,7 +67,7 @@ export async function destroySandboxesOf(
   return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
 }
 
-async function destroy(core: Core, { account, sandbox }: OwnedSandbox): Promise<OwnedSandbox> {
+async function destroy(core: DestroySandboxNeeds, { account, sandbox }: OwnedSandbox): Promise<OwnedSandbox> {
   const ended = await deleteSandboxAsOperator(core, sandbox);
   core.log.info({ sandbox_id: sandbox.id, account_id: account.id }, 'sandbox_destroyed_by_operator');
   return { account, sandbox: ended };
@@ -64,7 +77,7 @@ async function destroy(core: Core, { account, sandbox }: OwnedSandbox): Promise<
  * Suspends an account: its requests are refused, and visitors of its previews are disconnected and refused, from now on. Its sandboxes keep
  * running. A resume reopens the previews under the same URLs.
  */
-export async function suspendAccount(core: Core, email: string): Promise<AccountWithBalance> {
+export async function suspendAccount(core: SuspendNeeds, email: string): Promise<AccountWithBalance> {
   const suspended = await setSuspended(core, email, true);
   for (const { sandbox } of await listOpenSandboxes(core, email)) core.previewTraffic.disconnect(sandbox.id);
   return suspended;

@@ -1,13 +1,23 @@
-import type { Core } from '../context.ts';
+import type { Launcher } from '../machines/launcher.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
+import type { MachineRegistry } from '../machines/registry.ts';
+import type { Teardowns } from '../machines/teardowns.ts';
+import { machineDeadlines } from '../ports/machine-deadlines.ts';
 import type { Machine } from '../ports/machine-driver.ts';
+import type { Ids } from '../ports/runtime.ts';
 import type { MachineSource } from './pool.ts';
 
-const warmUpTimeoutMs = 30_000;
+/** What making a machine for the pool needs. */
+export interface PooledMachineNeeds {
+  readonly ids: Ids;
+  readonly launcher: Launcher;
+  readonly machines: MachineRegistry;
+  readonly teardowns: Teardowns;
+}
 
 /** Makes a machine for the pool: launched, its agent attached, warmed up, and paused. */
 export async function makePooledMachine(
-  core: Pick<Core, 'launcher' | 'machines' | 'teardowns' | 'ids'>,
+  core: PooledMachineNeeds,
   { size, snapshotId }: MachineSource,
   signal: AbortSignal,
 ): Promise<LiveMachine> {
@@ -40,7 +50,7 @@ async function warmUp(live: LiveMachine, id: string): Promise<void> {
     command: 'true',
     cwd: '/',
     env: {},
-    timeoutMs: warmUpTimeoutMs,
+    timeoutMs: machineDeadlines.pool.warmUpMs,
     captureBytes: 1_024,
   };
   await live.whileAlive(agent.execute(request));

@@ -117,8 +117,16 @@ export interface DriverDescription {
   readonly acceleration: string;
 }
 
+/** The snapshots on disk. */
+export interface SnapshotFiles {
+  /** All snapshots, in the order of their ids. One that is being saved is not among them. */
+  snapshots(): Promise<readonly StoredSnapshot[]>;
+  /** Removes a snapshot. Machines and snapshots that were made from it keep the files they need. Succeeds for one that does not exist. */
+  deleteSnapshot(id: string): Promise<void>;
+}
+
 /** An engine that starts machines from prepared templates. Disposing releases what it holds besides its machines, which keep running for the next start to adopt. */
-export interface MachineDriver extends AsyncDisposable {
+export interface MachineDriver extends SnapshotFiles, AsyncDisposable {
   describe(): DriverDescription;
   /** Whether machines can be launched and changed now. While it is false, those calls fail with HostUnavailable. */
   isAvailable(): boolean;
@@ -133,8 +141,4 @@ export interface MachineDriver extends AsyncDisposable {
    * Takes over the machines that the previous run left running and cleans up everything else it left. Called once, before any launch.
    */
   adopt(): Promise<readonly Machine[]>;
-  /** All snapshots, in the order of their ids. One that is being saved is not among them. */
-  snapshots(): Promise<readonly StoredSnapshot[]>;
-  /** Removes a snapshot. Machines and snapshots that were made from it keep the files they need. Succeeds for one that does not exist. */
-  deleteSnapshot(id: string): Promise<void>;
 }

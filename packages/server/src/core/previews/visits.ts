@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import type { Core } from '../context.ts';
+import type { MachineRegistry } from '../machines/registry.ts';
 import { GuestRefusal } from '../ports/guest-agent.ts';
-import type { KnownPreview } from '../ports/store/preview-store.ts';
-import type { PreviewTarget } from './preview-traffic.ts';
+import type { KnownPreview, PreviewStore } from '../ports/store/preview-store.ts';
+import type { PreviewTarget, PreviewTraffic } from './preview-traffic.ts';
 
 /** How many requests and sockets may be open at once through all previews of one sandbox. */
 export const maxOpenPerSandbox = 256;
@@ -37,10 +37,14 @@ export interface PreviewVisit {
   readonly end: () => void;
 }
 
-type VisitContext = Pick<Core, 'store' | 'previewTraffic'>;
+/** What admitting a visitor needs. */
+export interface VisitNeeds {
+  readonly store: { readonly previews: PreviewStore };
+  readonly previewTraffic: PreviewTraffic;
+}
 
 /** Admits a visitor by the preview's token. `disconnect` is called when the preview ends first. Throws a PreviewError. */
-export async function startVisit(core: VisitContext, token: string, disconnect: () => void): Promise<PreviewVisit> {
+export async function startVisit(core: VisitNeeds, token: string, disconnect: () => void): Promise<PreviewVisit> {
   const target = await findOpenPreview(core, token);
   if (core.previewTraffic.countOf(target.sandboxId) >= maxOpenPerSandbox) {
     const limit = `The sandbox has reached its limit of ${maxOpenPerSandbox} open connections.`;
@@ -50,7 +54,7 @@ export async function startVisit(core: VisitContext, token: string, disconnect: 
 }
 
 /** The target of a token, guaranteed to be open at the moment the promise resolves. */
-async function findOpenPreview(core: VisitContext, token: string): Promise<PreviewTarget> {
+async function findOpenPreview(core: VisitNeeds, token: string): Promise<PreviewTarget> {
   for (;;) {
     const { disconnects } = core.previewTraffic;
     const known = await lookUp(core, token);
@@ -60,7 +64,7 @@ async function findOpenPreview(core: VisitContext, token: string): Promise<Previ
 }
 
 /** A database outage is reported as such, and not blamed on the sandbox. */
-async function lookUp(core: VisitContext, token: string): Promise<KnownPreview | undefined> {
+async function lookUp(core: VisitNeeds, token: string): Promise<KnownPreview | undefined> {
   try {
     return await core.store.previews.findByToken(token);
   } catch (cause) {
@@ -81,9 +85,14 @@ function notOpen(known: KnownPreview | undefined): PreviewError {
 export const serverStartMs = 3_000;
 const retryMs = 100;
 
+/** What connecting to the server behind a preview needs. */
+export interface ConnectPreviewNeeds {
+  readonly machines: MachineRegistry;
+}
+
 /** Connects to the server behind a preview, waiting a little for one that is still starting. Throws a PreviewError. */
 export async function connectPreview(
-  core: Pick<Core, 'machines'>,
+  core: ConnectPreviewNeeds,
   { sandboxId, port }: PreviewTarget,
   signal: AbortSignal,
 ): Promise<Duplex> {

@@ -1,11 +1,18 @@
-import type { Core } from '../context.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { Machine, MachineDriver } from '../ports/machine-driver.ts';
 import { openStatuses, type SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { teardown, watchMachine } from '../sandboxes/end.ts';
-import { sendExpiry } from '../sandboxes/extend.ts';
+import type { OwnerStore } from '../ports/store/store.ts';
+import { type TeardownNeeds, teardown, type WatchMachineNeeds, watchMachine } from '../sandboxes/end.ts';
+import { type SendExpiryNeeds, sendExpiry } from '../sandboxes/extend.ts';
 import { forEachConcurrently } from '../scheduling/for-each-concurrently.ts';
-import { recoverExecutions } from './recover-executions.ts';
+import { type RecoverExecutionsNeeds, recoverExecutions } from './recover-executions.ts';
+
+/** What adopting the machines of an earlier run needs. */
+export type AdoptNeeds = WatchMachineNeeds &
+  SendExpiryNeeds &
+  RecoverExecutionsNeeds & {
+    readonly store: { readonly owner: OwnerStore };
+  };
 
 /** How many sandboxes or machines are handled at the same time. */
 const concurrency = 8;
@@ -14,7 +21,7 @@ const concurrency = 8;
  * At start: matches the machines that an earlier run left running with their sandboxes. Sandboxes without a machine end, machines without
  * a sandbox are destroyed, and executions are recovered.
  */
-export async function adoptMachines(core: Core, driver: Pick<MachineDriver, 'adopt'>): Promise<void> {
+export async function adoptMachines(core: AdoptNeeds, driver: Pick<MachineDriver, 'adopt'>): Promise<void> {
   const orphans = new Map((await driver.adopt()).map((machine) => [machine.id, machine]));
   const lastAliveMs = (await core.store.owner.lastAliveMs()) ?? core.clock.nowMs();
   const open = await core.store.sandboxes.withStatus(openStatuses);
@@ -53,7 +60,7 @@ function takeMachine(machines: Map<string, Machine>, { id, machineId }: SandboxR
 }
 
 /** Ends a sandbox that has no machine or was not running. A failed teardown is retried in the background. */
-async function endSandbox(core: Core, sandbox: SandboxRecord, lastAliveMs: number): Promise<void> {
+async function endSandbox(core: TeardownNeeds, sandbox: SandboxRecord, lastAliveMs: number): Promise<void> {
   const restarted = { kind: 'service_restarted', lastAliveMs } as const;
   const ended = sandbox.status === 'deleting' ? sandbox : (await advance(core, sandbox, restarted)).sandbox;
   await teardown(core, ended).catch(() => {});

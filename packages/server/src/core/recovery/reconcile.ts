@@ -1,17 +1,28 @@
-import type { Core } from '../context.ts';
 import { oneLine } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { LifecycleEvent } from '../lifecycle/decide.ts';
 import type { MachineExit } from '../ports/machine-driver.ts';
 import { openStatuses, type SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { teardownByDeadline } from '../sandboxes/end.ts';
+import type { CreatesInFlight } from '../sandboxes/creates-in-flight.ts';
+import { type ReplacementInFlight, type TeardownNeeds, teardownByDeadline } from '../sandboxes/end.ts';
+import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
+import type { KeyedLock } from '../scheduling/keyed-lock.ts';
+
+/** What comparing sandboxes with their machines needs. */
+export interface ReconcileNeeds extends TeardownNeeds {
+  readonly background: BackgroundTasks;
+  readonly createsInFlight: CreatesInFlight;
+  readonly replacementsInFlight: ReadonlyMap<string, ReplacementInFlight>;
+  /** Work that a machine does one at a time, such as being saved or replaced, by the id of its sandbox. */
+  readonly machineLocks: KeyedLock;
+}
 
 /**
  * Repairs what a database outage left unfinished: a sandbox that is neither `running` nor ended and that no request works on, one that is
  * `running` without a machine, or one whose record names another machine than the one that serves it. One failure does not affect the others; the
  * next call retries it. A teardown in progress is left alone.
  */
-export async function reconcile(core: Core): Promise<void> {
+export async function reconcile(core: ReconcileNeeds): Promise<void> {
   const open = await core.store.sandboxes.withStatus(openStatuses);
   const suspects = open.filter(({ id, status }) => status !== 'running' || !core.machines.serves(id));
   for (const sandbox of open) if (hasWrongMachine(core, sandbox)) correctInBackground(core, sandbox.id);
@@ -19,12 +30,12 @@ export async function reconcile(core: Core): Promise<void> {
 }
 
 /** A rollback whose last write was stored although it failed leaves the record with the machine that was destroyed. */
-function hasWrongMachine(core: Core, { id, status, machineId }: SandboxRecord): boolean {
+function hasWrongMachine(core: ReconcileNeeds, { id, status, machineId }: SandboxRecord): boolean {
   return status === 'running' && core.machines.serves(id) && core.machines.find(id)?.id !== machineId;
 }
 
 /** Waits for a rollback in progress, which may be about to make the record right, without delaying anything else. */
-function correctInBackground(core: Core, sandboxId: string): void {
+function correctInBackground(core: ReconcileNeeds, sandboxId: string): void {
   const corrected = core.machineLocks.run(sandboxId, async () => {
     const sandbox = await core.store.sandboxes.read(sandboxId);
     const machineId = core.machines.find(sandboxId)?.id;
@@ -37,7 +48,7 @@ function correctInBackground(core: Core, sandboxId: string): void {
     .catch((err: unknown) => core.log.error({ sandbox_id: sandboxId, err }, 'machine_correction_failed'));
 }
 
-async function reconcileSandbox(core: Core, sandboxId: string): Promise<void> {
+async function reconcileSandbox(core: ReconcileNeeds, sandboxId: string): Promise<void> {
   if (core.createsInFlight.has(sandboxId) || core.teardowns.isRunning(sandboxId)) return;
   // Read again now that no create is in flight: no request changes it any more.
   const sandbox = await core.store.sandboxes.read(sandboxId);
@@ -49,7 +60,7 @@ async function reconcileSandbox(core: Core, sandboxId: string): Promise<void> {
 }
 
 /** Fails a sandbox that is not ended: its machine died, or its create could not record how it ended. It stays `running` if a rollback replaced that machine meanwhile. */
-async function failSandbox(core: Core, sandbox: SandboxRecord): Promise<SandboxRecord> {
+async function failSandbox(core: ReconcileNeeds, sandbox: SandboxRecord): Promise<SandboxRecord> {
   if (sandbox.status !== 'provisioning' && sandbox.status !== 'running') return sandbox;
   const exit = await unrequestedExit(core, sandbox.id);
   const event: LifecycleEvent =
@@ -67,7 +78,7 @@ async function failSandbox(core: Core, sandbox: SandboxRecord): Promise<SandboxR
 }
 
 /** How the machine of a sandbox exited without having been asked to; undefined if it did not. */
-async function unrequestedExit(core: Core, sandboxId: string): Promise<MachineExit | undefined> {
+async function unrequestedExit(core: ReconcileNeeds, sandboxId: string): Promise<MachineExit | undefined> {
   const live = core.machines.find(sandboxId);
   if (live === undefined) return undefined;
   const exit = await Promise.race([live.machine.exited, Promise.resolve(undefined)]);

@@ -1,19 +1,37 @@
 import { HeldResult } from '../budgets/held-result.ts';
-import type { Core } from '../context.ts';
-import { ApiError, oneLine } from '../errors/api-error.ts';
-import { failedOutcome, finishedOutcome } from '../executions/outcome.ts';
-import { acknowledgeResult, collectResult, resultGraceMs } from '../executions/run.ts';
-import { storeOutcome } from '../executions/store-outcome.ts';
-import { type ExecuteResult, GuestUnreachable, MachineDetached } from '../ports/guest-agent.ts';
+import type { SharedBudget } from '../budgets/shared-budget.ts';
+import { oneLine } from '../errors/api-error.ts';
+import { endWithoutResult, isFinished, outcomeOf } from '../executions/outcome.ts';
+import { type AcknowledgeNeeds, acknowledgeResult, collectResult, resultGraceMs } from '../executions/run.ts';
+import { type StoreOutcomeNeeds, storeOutcome } from '../executions/store-outcome.ts';
+import { type ExecuteResult, GuestUnreachable } from '../ports/guest-agent.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { NewExecution } from '../ports/store/execution-store.ts';
+import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
 import { forEachConcurrently } from '../scheduling/for-each-concurrently.ts';
+
+/** What failing executions that nobody finishes needs. */
+export interface FailExecutionsNeeds extends StoreOutcomeNeeds {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Ids of the executions that this process runs or recovers. */
+  readonly executionsInFlight: ReadonlySet<string>;
+}
+
+/** What finishing the executions of an earlier run needs. */
+export interface RecoverExecutionsNeeds extends FailExecutionsNeeds, AcknowledgeNeeds {
+  readonly background: BackgroundTasks;
+  readonly budgets: { readonly resultBytes: SharedBudget };
+  readonly executionsInFlight: Set<string>;
+}
 
 /**
  * Finishes the `running` executions that no request waits for: an earlier run of the service started them, or the database was down when
  * they ended. If the machine is alive, the result is collected in the background; otherwise the execution is `failed`. Returns how many
  * there were.
  */
-export async function recoverExecutions(core: Core): Promise<number> {
+export async function recoverExecutions(core: RecoverExecutionsNeeds): Promise<number> {
   const abandoned = (await core.store.executions.running()).filter(({ id }) => !core.executionsInFlight.has(id));
   const served = new Set(core.machines.sandboxIds());
   const lost: NewExecution[] = [];
@@ -29,7 +47,7 @@ export async function recoverExecutions(core: Core): Promise<number> {
  * Fails the `running` executions of a sandbox that no request waits for: its machine was replaced by one that did not start them. Never rejects: what
  * the database does not take is recovered later.
  */
-export async function failAbandonedExecutions(core: Core, sandboxId: string): Promise<void> {
+export async function failAbandonedExecutions(core: FailExecutionsNeeds, sandboxId: string): Promise<void> {
   try {
     const running = await core.store.executions.running();
     const abandoned = running.filter((one) => one.sandboxId === sandboxId && !core.executionsInFlight.has(one.id));
@@ -39,51 +57,48 @@ export async function failAbandonedExecutions(core: Core, sandboxId: string): Pr
   }
 }
 
-function recoverInBackground(core: Core, execution: NewExecution): void {
+function recoverInBackground(core: RecoverExecutionsNeeds, execution: NewExecution): void {
   const { id } = execution;
   core.executionsInFlight.add(id);
   void core.background.track(recover(core, execution).finally(() => core.executionsInFlight.delete(id)));
 }
 
-async function failExecution(core: Core, { id }: NewExecution): Promise<void> {
-  await storeOutcome(core, id, failedOutcome(core.clock.nowMs()));
+async function failExecution(core: FailExecutionsNeeds, { id }: NewExecution): Promise<void> {
+  await storeOutcome(core, id, endWithoutResult(core.clock.nowMs()));
   core.metrics.commandRecovered('lost');
 }
 
-async function recover(core: Core, execution: NewExecution): Promise<void> {
+async function recover(core: RecoverExecutionsNeeds, execution: NewExecution): Promise<void> {
   const { id, sandboxId, startedAtMs, accountId } = execution;
   using held = new HeldResult(core.budgets.resultBytes, accountId);
   const ids = { execution_id: id, sandbox_id: sandboxId, account_id: accountId };
-  const result = await collect(core, execution, held).catch((error: unknown) => asError(error));
-  // The machine was detached because the service stops: the next run recovers it.
-  if (result instanceof MachineDetached) return;
-  // There was no room for its output: the agent keeps it, so the next call can collect it.
-  if (result instanceof ApiError) return;
-  const nowMs = core.clock.nowMs();
-  const isLost = result instanceof Error;
+  const outcome = await outcomeOf(collect(core, execution, held), startedAtMs, core.clock);
+  // The next run, or the next call, can collect it.
+  if (outcome.end === undefined) return;
   try {
-    await storeOutcome(core, id, isLost ? failedOutcome(nowMs) : finishedOutcome(result, startedAtMs, nowMs));
+    await storeOutcome(core, id, outcome.end);
   } catch (err) {
     // The agent keeps the result, so the next call can collect it again.
     core.log.error({ ...ids, err }, 'execution_recording_failed');
     return;
   }
-  core.metrics.commandRecovered(isLost ? 'lost' : 'recovered');
-  if (isLost) {
-    core.log.warn({ ...ids, reason: oneLine(result) }, 'execution_lost');
-  } else {
-    core.log.info(ids, 'execution_recovered');
-    await acknowledgeResult(core, id, sandboxId);
+  if (!isFinished(outcome)) {
+    core.metrics.commandRecovered('lost');
+    core.log.warn({ ...ids, reason: oneLine(outcome.error) }, 'execution_lost');
+    return;
   }
+  core.metrics.commandRecovered('recovered');
+  core.log.info(ids, 'execution_recovered');
+  await acknowledgeResult(core, id, sandboxId);
 }
 
-async function collect(core: Core, { id, sandboxId }: NewExecution, held: HeldResult): Promise<ExecuteResult> {
+async function collect(
+  core: RecoverExecutionsNeeds,
+  { id, sandboxId }: NewExecution,
+  held: HeldResult,
+): Promise<ExecuteResult> {
   const { captureBytes, maxCommandTimeoutMs } = core.limits;
   const deadlineAtMs = performance.now() + maxCommandTimeoutMs + resultGraceMs;
   const notFoundError = new GuestUnreachable('the machine does not know the command');
   return await collectResult(core.machines.get(sandboxId), id, { captureBytes, deadlineAtMs, notFoundError, held });
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,5 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Core } from '../context.ts';
+import type { Clock } from '../ports/runtime.ts';
+import type { RetentionStore } from '../ports/store/store.ts';
+
+/** What removing old records needs. */
+export interface RetentionNeeds {
+  readonly store: { readonly retention: RetentionStore };
+  readonly clock: Clock;
+}
 
 const dayMs = 86_400_000;
 /** Rows removed by one statement, and the pause after it, so that no request waits long for the database. */
@@ -7,7 +14,7 @@ const batchRows = 200;
 const batchPauseMs = 50;
 
 /** Removes records older than the retention period, in small batches. Returns how many were removed. */
-export async function removeOldRecords(core: Pick<Core, 'store' | 'clock'>, retentionDays: number): Promise<number> {
+export async function removeOldRecords(core: RetentionNeeds, retentionDays: number): Promise<number> {
   const beforeMs = core.clock.nowMs() - retentionDays * dayMs;
   const { retention } = core.store;
   const executions = await inBatches((rows) => retention.removeExecutions(beforeMs, rows));

@@ -1,22 +1,42 @@
-import type { CreateSandboxBody } from '@mayfly/contract';
+import type { CreateSandboxBody, Limits, SizeName } from '@mayfly/contract';
 import { limitsOf } from '../accounts/account-limits.ts';
 import { admit } from '../admission/admit.ts';
-import type { Core } from '../context.ts';
+import type { Capacity } from '../admission/capacity.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
+import type { Clock, Ids } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { InsertOutcome, NewSandbox, SandboxRecord } from '../ports/store/sandbox-store.ts';
-import type { CreateInFlight, CreateOutcome } from './creates-in-flight.ts';
-import { provision } from './provision.ts';
-import { findSource, wasDeletedMeanwhile } from './source.ts';
+import type { InsertOutcome, NewSandbox, SandboxRecord, SandboxStore } from '../ports/store/sandbox-store.ts';
+import type { CreateInFlight, CreateOutcome, CreatesInFlight } from './creates-in-flight.ts';
+import { type ProvisionNeeds, provision } from './provision.ts';
+import { type FindSourceNeeds, findSource, wasDeletedMeanwhile } from './source.ts';
+
+/** What admitting a new sandbox needs. */
+export interface AdmitSandboxNeeds {
+  readonly store: { readonly sandboxes: SandboxStore };
+  readonly clock: Clock;
+  readonly limits: Limits;
+  /** In millionths of a dollar per hour; copied into each sandbox when it is created. */
+  readonly prices: Readonly<Record<SizeName, number>>;
+  readonly capacity: Capacity;
+}
+
+/** What creating a sandbox needs, whatever it is made from. */
+export interface NewSandboxNeeds extends AdmitSandboxNeeds, ProvisionNeeds {
+  readonly ids: Ids;
+  readonly createsInFlight: CreatesInFlight;
+}
+
+/** What creating a sandbox from a template or a snapshot needs. */
+export type CreateNeeds = NewSandboxNeeds & FindSourceNeeds;
 
 /** Creates a sandbox and returns once it takes commands. The same idempotency key returns the same sandbox. */
 export async function createSandbox(
-  core: Core,
+  core: CreateNeeds,
   account: AccountRecord,
   body: CreateSandboxBody,
   idempotencyKey: string | null,
 ): Promise<CreateOutcome> {
-  const timeoutMinutes = timeoutMinutesFor(core, account, body.timeout_minutes);
+  const timeoutMinutes = timeoutMinutesFor(core.limits, account, body.timeout_minutes);
   const { size, origin, refusal } = await findSource(core, account, body);
   const wanted: NewSandbox = {
     id: core.ids.next('sbx'),
@@ -49,7 +69,7 @@ export async function createSandbox(
 
 /** What the caller of a create that failed is told: 404 if its snapshot was deleted meanwhile. */
 async function answerFor(
-  core: Core,
+  core: CreateNeeds,
   account: AccountRecord,
   { template }: CreateSandboxBody,
   { snapshotId, error }: { readonly snapshotId: string | undefined; readonly error: unknown },
@@ -60,8 +80,8 @@ async function answerFor(
 }
 
 /** The requested lifetime if the account may have it; the default if none is requested. */
-export function timeoutMinutesFor(core: Core, account: AccountRecord, requested: number | null): number {
-  const { defaultTimeoutMinutes, maxTimeoutMinutes } = limitsOf(core.limits, account);
+export function timeoutMinutesFor(limits: Limits, account: AccountRecord, requested: number | null): number {
+  const { defaultTimeoutMinutes, maxTimeoutMinutes } = limitsOf(limits, account);
   if (requested === null) return Math.min(defaultTimeoutMinutes, maxTimeoutMinutes);
   if (requested <= maxTimeoutMinutes) return requested;
   throw new ApiError('invalid_request', `timeout_minutes must be an integer from 1 to ${maxTimeoutMinutes}`);
@@ -77,7 +97,7 @@ export interface KnownRefusals {
 
 /** Stores the sandbox as `provisioning`, unless it is a replay, or is refused: for its source, credit, quota or capacity. */
 export async function insertAdmitted(
-  core: Core,
+  core: AdmitSandboxNeeds,
   account: AccountRecord,
   wanted: NewSandbox,
   create: CreateInFlight,
@@ -96,7 +116,7 @@ export async function insertAdmitted(
 }
 
 /** Checks the capacity of the host and takes a place in it. The store may ask more than once for the same create. */
-function admitMachine(core: Core, create: CreateInFlight): ApiError | undefined {
+function admitMachine(core: AdmitSandboxNeeds, create: CreateInFlight): ApiError | undefined {
   if (create.admitted) return undefined;
   const refusal = core.capacity.refusalFor(create.size);
   create.admitted = refusal === undefined;
@@ -104,7 +124,7 @@ function admitMachine(core: Core, create: CreateInFlight): ApiError | undefined 
 }
 
 /** The sandbox of an earlier create with the same key. Waits for a create in flight and fails if it fails. */
-async function replay(core: Core, earlier: SandboxRecord): Promise<SandboxRecord> {
+async function replay(core: NewSandboxNeeds, earlier: SandboxRecord): Promise<SandboxRecord> {
   if (earlier.status !== 'provisioning') return earlier;
   const outcome = await core.createsInFlight.outcomeOf(earlier.id);
   if (outcome !== undefined) return outcome.sandbox;

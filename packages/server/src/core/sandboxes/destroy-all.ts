@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Core } from '../context.ts';
 import { openStatuses } from '../ports/store/sandbox-store.ts';
-import { destroyAllSandboxes } from './end.ts';
+import { destroyAllSandboxes, type StopNeeds } from './end.ts';
 
 /** What became of all sandboxes. */
 export interface Destruction {
@@ -19,7 +18,10 @@ export interface DestructionPace {
 }
 
 /** Destroys every sandbox, and tries again what failed until nothing is left or the time is over: a host process that ended comes back meanwhile. */
-export async function destroyUntilGone(core: Core, { deadlineMs, pauseMs }: DestructionPace): Promise<Destruction> {
+export async function destroyUntilGone(
+  core: StopNeeds,
+  { deadlineMs, pauseMs }: DestructionPace,
+): Promise<Destruction> {
   const giveUpAtMs = performance.now() + deadlineMs;
   const before = await core.store.sandboxes.withStatus(openStatuses);
   for (;;) {

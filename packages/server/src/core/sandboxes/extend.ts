@@ -1,14 +1,27 @@
 import type { ExtendSandboxBody } from '@mayfly/contract';
 import { limitsOf } from '../accounts/account-limits.ts';
-import type { Core } from '../context.ts';
-import { advance } from '../lifecycle/advance.ts';
+import { type AdvanceNeeds, advance } from '../lifecycle/advance.ts';
+import type { MachineRegistry } from '../machines/registry.ts';
+import type { Log } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { getSandbox, requireRunning } from './read.ts';
+import type { BackgroundTasks } from '../scheduling/background-tasks.ts';
+import { getSandbox, type ReadSandboxNeeds, requireRunning } from './read.ts';
+
+/** What telling an agent the expiry of its sandbox needs. */
+export interface SendExpiryNeeds {
+  readonly machines: MachineRegistry;
+  readonly log: Log;
+}
+
+/** What extending a sandbox needs. */
+export interface ExtendNeeds extends ReadSandboxNeeds, AdvanceNeeds, SendExpiryNeeds {
+  readonly background: BackgroundTasks;
+}
 
 /** Extends the lifetime of a running sandbox, up to the maximum of its account. */
 export async function extendSandbox(
-  core: Core,
+  core: ExtendNeeds,
   account: AccountRecord,
   id: string,
   body: ExtendSandboxBody,
@@ -27,7 +40,7 @@ export async function extendSandbox(
 }
 
 /** Tells the agent the expiry of its sandbox: without a host, the machine powers itself off some time after it. Never rejects. */
-export async function sendExpiry(core: Core, sandbox: SandboxRecord): Promise<void> {
+export async function sendExpiry(core: SendExpiryNeeds, sandbox: SandboxRecord): Promise<void> {
   try {
     await core.machines.get(sandbox.id).setExpiry(sandbox.expiresAtMs ?? 0);
   } catch (err) {

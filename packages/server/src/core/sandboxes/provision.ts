@@ -1,15 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import type { Core } from '../context.ts';
+import type { Capacity } from '../admission/capacity.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { advance } from '../lifecycle/advance.ts';
 import { expiryOf } from '../lifecycle/decide.ts';
+import type { Launcher } from '../machines/launcher.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { publicReason } from '../machines/public-reason.ts';
+import type { Pool } from '../pool/pool.ts';
 import type { GuestIdentity } from '../ports/guest-agent.ts';
 import { HostFull, HostUnavailable, type Machine, SnapshotUnusable } from '../ports/machine-driver.ts';
 import type { CreateResult } from '../ports/metrics.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
-import { teardown, teardownByDeadline, watchMachine } from './end.ts';
+import { teardown, teardownByDeadline, type WatchMachineNeeds, watchMachine } from './end.ts';
+
+/** What launching a machine for a sandbox needs: it may take the room of machines in the pool. */
+export interface LaunchNeeds {
+  readonly capacity: Capacity;
+  readonly pool: Pool;
+  readonly launcher: Launcher;
+}
+
+/** What giving a sandbox its machine needs. */
+export interface ProvisionNeeds extends WatchMachineNeeds, LaunchNeeds {}
 
 /** A save that a sandbox is copied from. */
 export interface SavedOrigin {
@@ -28,7 +40,7 @@ export interface ProvisionOptions {
 
 /** Gives a `provisioning` sandbox its machine. Returns the running sandbox, or leaves nothing behind and throws 503. */
 export async function provision(
-  core: Core,
+  core: ProvisionNeeds,
   sandbox: SandboxRecord,
   { abort, snapshotId, prepared }: ProvisionOptions,
 ): Promise<SandboxRecord> {
@@ -89,7 +101,7 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
 
 /** A machine from the pool, resumed and given its identity; undefined if there is none or it does not work. */
 async function claimPooledMachine(
-  core: Core,
+  core: ProvisionNeeds,
   sandbox: SandboxRecord,
   snapshotId: string | undefined,
 ): Promise<LiveMachine | undefined> {
@@ -108,7 +120,7 @@ async function claimPooledMachine(
 }
 
 async function launchAndClaim(
-  core: Core,
+  core: ProvisionNeeds,
   sandbox: SandboxRecord,
   snapshotId: string | undefined,
   abort: AbortController,
@@ -119,7 +131,7 @@ async function launchAndClaim(
   return live;
 }
 
-function newIdentity(core: Core, sandbox: SandboxRecord): GuestIdentity {
+function newIdentity(core: ProvisionNeeds, sandbox: SandboxRecord): GuestIdentity {
   return identityOf(sandbox, expiryOf(sandbox, core.clock.nowMs(), core.limits));
 }
 
@@ -129,7 +141,7 @@ export function identityOf({ id }: Pick<SandboxRecord, 'id'>, expiresAtMs: numbe
 }
 
 async function launch(
-  core: Core,
+  core: ProvisionNeeds,
   sandbox: SandboxRecord,
   snapshotId: string | undefined,
   abort: AbortController,
@@ -148,7 +160,7 @@ async function launch(
 }
 
 /** Marks the sandbox failed and tears its machine down, waiting for that no longer than the teardown deadline. */
-async function failProvisioning(core: Core, sandbox: SandboxRecord, error: unknown): Promise<SandboxRecord> {
+async function failProvisioning(core: ProvisionNeeds, sandbox: SandboxRecord, error: unknown): Promise<SandboxRecord> {
   const ids = { sandbox_id: sandbox.id, account_id: sandbox.accountId };
   core.log.error({ ...ids, err: error }, 'provisioning_failed');
   await teardownByDeadline(core, sandbox);

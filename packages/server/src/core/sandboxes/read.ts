@@ -1,8 +1,12 @@
 import type { ListSandboxesQuery } from '@mayfly/contract';
-import type { Core } from '../context.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
+import type { SandboxRecord, SandboxStore } from '../ports/store/sandbox-store.ts';
+
+/** What finding and listing sandboxes needs. */
+export interface ReadSandboxNeeds {
+  readonly store: { readonly sandboxes: SandboxStore };
+}
 
 export interface SandboxPage {
   readonly sandboxes: readonly SandboxRecord[];
@@ -11,7 +15,7 @@ export interface SandboxPage {
 }
 
 /** One sandbox of the account, including a deleted one. A sandbox of another account is not found. */
-export async function getSandbox(core: Core, account: AccountRecord, id: string): Promise<SandboxRecord> {
+export async function getSandbox(core: ReadSandboxNeeds, account: AccountRecord, id: string): Promise<SandboxRecord> {
   const sandbox = await core.store.sandboxes.find(account.id, id);
   if (sandbox === undefined) throw notFound('sandbox');
   return sandbox;
@@ -19,7 +23,7 @@ export async function getSandbox(core: Core, account: AccountRecord, id: string)
 
 /** One page of the account's sandboxes, newest first. */
 export async function listSandboxes(
-  core: Core,
+  core: ReadSandboxNeeds,
   account: AccountRecord,
   query: ListSandboxesQuery,
 ): Promise<SandboxPage> {

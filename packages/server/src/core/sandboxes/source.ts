@@ -1,10 +1,14 @@
 import type { CreateSandboxBody, SizeName } from '@mayfly/contract';
-import type { Core } from '../context.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { SnapshotUnusable } from '../ports/machine-driver.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxOrigin } from '../ports/store/sandbox-store.ts';
-import type { SnapshotRecord } from '../ports/store/snapshot-store.ts';
+import type { SnapshotRecord, SnapshotStore } from '../ports/store/snapshot-store.ts';
+
+/** What finding the source of a create needs. */
+export interface FindSourceNeeds {
+  readonly store: { readonly snapshots: SnapshotStore };
+}
 
 /** What a create makes its sandbox from. */
 export interface SandboxSource {
@@ -17,7 +21,7 @@ export interface SandboxSource {
 
 /** Finds what the body of a create asks for. Throws 400 only for a body that is wrong whatever exists. */
 export async function findSource(
-  core: Pick<Core, 'store'>,
+  core: FindSourceNeeds,
   account: AccountRecord,
   { size, snapshot_id: snapshotId, template }: Pick<CreateSandboxBody, 'size' | 'snapshot_id' | 'template'>,
 ): Promise<SandboxSource> {
@@ -48,7 +52,7 @@ function wrongSize(snapshot: SnapshotRecord, what: string, size: SizeName | null
 
 /** Whether a launch failed because its snapshot was deleted while the launch waited. False if that cannot be determined now. */
 export async function wasDeletedMeanwhile(
-  core: Pick<Core, 'store'>,
+  core: FindSourceNeeds,
   accountId: string,
   snapshotId: string,
   error: unknown,

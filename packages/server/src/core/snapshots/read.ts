@@ -1,9 +1,13 @@
 import type { ListSnapshotsQuery } from '@mayfly/contract';
-import type { Core } from '../context.ts';
 import { notFound } from '../errors/api-error.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { SnapshotRecord } from '../ports/store/snapshot-store.ts';
+import type { SnapshotRecord, SnapshotStore } from '../ports/store/snapshot-store.ts';
 import { pageOf } from '../sandboxes/read.ts';
+
+/** What finding and listing snapshots needs. */
+export interface ReadSnapshotNeeds {
+  readonly store: { readonly snapshots: SnapshotStore };
+}
 
 export interface SnapshotListPage {
   readonly snapshots: readonly SnapshotRecord[];
@@ -12,7 +16,11 @@ export interface SnapshotListPage {
 }
 
 /** One snapshot of the account. A snapshot of another account is not found. */
-export async function getSnapshot(core: Core, account: AccountRecord, id: string): Promise<SnapshotRecord> {
+export async function getSnapshot(
+  core: ReadSnapshotNeeds,
+  account: AccountRecord,
+  id: string,
+): Promise<SnapshotRecord> {
   const snapshot = await core.store.snapshots.find(account.id, id);
   if (snapshot === undefined) throw notFound('snapshot');
   return snapshot;
@@ -20,7 +28,7 @@ export async function getSnapshot(core: Core, account: AccountRecord, id: string
 
 /** One page of the account's snapshots, newest first. */
 export async function listSnapshots(
-  core: Core,
+  core: ReadSnapshotNeeds,
   account: AccountRecord,
   { limit, starting_after: beforeMs }: ListSnapshotsQuery,
 ): Promise<SnapshotListPage> {

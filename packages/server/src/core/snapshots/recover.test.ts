@@ -61,10 +61,11 @@ test('what this process works on is left alone', async () => {
   const taking = service.call('POST', `/v1/sandboxes/${sandboxId}/snapshots`);
   await saving.promise;
   storeFiles('snap_fork', 'x');
-  service.core.snapshotsInFlight.add('snap_fork');
+  const forking = service.core.savesInFlight.run('snap_fork', { neededBytes: 0 }, () => saved.promise);
   await keep();
   expect(service.driver.stored.has('snap_fork')).toBe(true);
   saved.resolve();
+  await forking;
   expect((await taking).status).toBe(201);
 });
 

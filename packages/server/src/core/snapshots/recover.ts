@@ -1,10 +1,20 @@
-import type { Core } from '../context.ts';
+import type { Capacity } from '../admission/capacity.ts';
 import type { StoredSnapshot } from '../ports/machine-driver.ts';
+import type { Log } from '../ports/runtime.ts';
 import type { SnapshotRecord } from '../ports/store/snapshot-store.ts';
-import { updateStoredBytes } from './stored-bytes.ts';
+import type { Due } from '../scheduling/due.ts';
+import { type StoredBytesNeeds, updateStoredBytes } from './stored-bytes.ts';
+
+/** What keeping the records and files of snapshots consistent needs. */
+export interface KeepSnapshotsNeeds extends StoredBytesNeeds {
+  readonly capacity: Capacity;
+  readonly snapshotsChanged: Due;
+  readonly snapshotsInFlight: ReadonlySet<string>;
+  readonly log: Log;
+}
 
 /** Compares records and files if something changed since the last time, or the host process was away. Called repeatedly. */
-export async function keepSnapshots(core: Core): Promise<void> {
+export async function keepSnapshots(core: KeepSnapshotsNeeds): Promise<void> {
   if (!core.capacity.isHostAvailable()) {
     core.snapshotsChanged.mark();
     return;
@@ -23,7 +33,7 @@ export async function keepSnapshots(core: Core): Promise<void> {
  * Repairs what a crash, an outage of the database or a loss of files left: removes records of snapshots that nobody takes any more, deletes files
  * without a record, and marks `ready` snapshots without files `failed`. What this process works on is left alone.
  */
-async function recoverSnapshots(core: Core): Promise<void> {
+async function recoverSnapshots(core: KeepSnapshotsNeeds): Promise<void> {
   // A snapshot that becomes ready after the files were listed is not among them, so only those that were ready before can have lost theirs.
   const before = await core.store.snapshots.all();
   const onDisk = await core.snapshots.snapshots();
@@ -32,7 +42,7 @@ async function recoverSnapshots(core: Core): Promise<void> {
   await deleteUnrecorded(core, onDisk);
 }
 
-async function removeUnfinished(core: Core, { id, accountId, sandboxId }: SnapshotRecord): Promise<void> {
+async function removeUnfinished(core: KeepSnapshotsNeeds, { id, accountId, sandboxId }: SnapshotRecord): Promise<void> {
   if (core.snapshotsInFlight.has(id)) return;
   // Read again now that nobody takes it: it may have been completed in the meantime.
   const current = await core.store.snapshots.find(accountId, id);
@@ -42,7 +52,7 @@ async function removeUnfinished(core: Core, { id, accountId, sandboxId }: Snapsh
 }
 
 async function failWithoutFiles(
-  core: Core,
+  core: KeepSnapshotsNeeds,
   records: readonly SnapshotRecord[],
   onDisk: readonly StoredSnapshot[],
 ): Promise<void> {
@@ -55,7 +65,7 @@ async function failWithoutFiles(
   }
 }
 
-async function deleteUnrecorded(core: Core, onDisk: readonly StoredSnapshot[]): Promise<void> {
+async function deleteUnrecorded(core: KeepSnapshotsNeeds, onDisk: readonly StoredSnapshot[]): Promise<void> {
   const recorded = new Set((await core.store.snapshots.all()).map(({ id }) => id));
   for (const { id } of onDisk) {
     if (recorded.has(id) || core.snapshotsInFlight.has(id)) continue;

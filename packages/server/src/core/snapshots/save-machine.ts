@@ -1,11 +1,31 @@
-import type { Core } from '../context.ts';
+import type { Capacity } from '../admission/capacity.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { LiveMachine } from '../machines/live-machine.ts';
 import { publicReason } from '../machines/public-reason.ts';
+import type { MachineRegistry } from '../machines/registry.ts';
 import { HostFull, HostUnavailable, type SaveResult } from '../ports/machine-driver.ts';
+import type { Metrics } from '../ports/metrics.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
-import { deleteFilesLater } from './remove.ts';
-import type { SaveInFlight } from './saves-in-flight.ts';
+import type { FairQueue } from '../scheduling/fair-queue.ts';
+import type { KeyedLock } from '../scheduling/keyed-lock.ts';
+import { type DeleteFilesNeeds, deleteFilesLater } from './remove.ts';
+import type { SaveInFlight, SavesInFlight } from './saves-in-flight.ts';
+
+/** What admitting a save needs. */
+export interface AdmitSaveNeeds {
+  readonly capacity: Capacity;
+  readonly savesInFlight: SavesInFlight;
+}
+
+/** What admitting a save and saving a machine needs. */
+export interface SaveNeeds extends AdmitSaveNeeds, DeleteFilesNeeds {
+  readonly machines: MachineRegistry;
+  /** Work that a machine does one at a time, such as being saved or replaced, by the id of its sandbox. */
+  readonly machineLocks: KeyedLock;
+  readonly turns: { readonly saves: FairQueue };
+  readonly deadlines: { readonly saveMs: number };
+  readonly metrics: Metrics;
+}
 
 interface SaveRequest {
   readonly snapshotId: string;
@@ -18,7 +38,10 @@ interface SaveRequest {
  * that has not started never starts, and what one that has started stores later is deleted; nothing else is done with the machine until it has ended. The
  * guest's clock is set afterwards, in the background.
  */
-export async function saveMachine(core: Core, { snapshotId, sandboxId, accountId }: SaveRequest): Promise<SaveResult> {
+export async function saveMachine(
+  core: SaveNeeds,
+  { snapshotId, sandboxId, accountId }: SaveRequest,
+): Promise<SaveResult> {
   const abandoned = new AbortController();
   const { signal } = abandoned;
   const saved = core.machineLocks.run(sandboxId, async () => {
@@ -45,7 +68,7 @@ export async function saveMachine(core: Core, { snapshotId, sandboxId, accountId
 }
 
 /** Sets the clock of a machine that was paused, unless the machine is gone. Its virtual clock stood still during the pause. Never rejects. */
-async function setClock(core: Core, sandboxId: string, live: LiveMachine): Promise<void> {
+async function setClock(core: SaveNeeds, sandboxId: string, live: LiveMachine): Promise<void> {
   if (live.isLost) return;
   try {
     const agent = await live.agent();
@@ -56,7 +79,7 @@ async function setClock(core: Core, sandboxId: string, live: LiveMachine): Promi
 }
 
 /** The disk space that a save of the sandbox may need: what its machine holds in memory. Zero if that is unknown. */
-export async function expectedBytes(core: Core, sandboxId: string): Promise<number> {
+export async function expectedBytes(core: SaveNeeds, sandboxId: string): Promise<number> {
   const live = core.machines.find(sandboxId);
   if (live === undefined) return 0;
   return await live.machine.usage().then(
@@ -66,7 +89,7 @@ export async function expectedBytes(core: Core, sandboxId: string): Promise<numb
 }
 
 /** The 503 for a host with too little disk for a save; undefined if it is admitted. May be asked more than once for the same save. */
-export function admitSave(core: Core, save: SaveInFlight): ApiError | undefined {
+export function admitSave(core: AdmitSaveNeeds, save: SaveInFlight): ApiError | undefined {
   if (save.admitted) return undefined;
   const refusal = core.capacity.refusalForSnapshot(save.neededBytes + core.savesInFlight.admittedBytes());
   save.admitted = refusal === undefined;

@@ -1,6 +1,15 @@
-import type { Core } from '../context.ts';
-import type { StoredSnapshot } from '../ports/machine-driver.ts';
-import type { SnapshotRecord } from '../ports/store/snapshot-store.ts';
+import type { SnapshotFiles, StoredSnapshot } from '../ports/machine-driver.ts';
+import type { Metrics } from '../ports/metrics.ts';
+import type { Clock } from '../ports/runtime.ts';
+import type { SnapshotRecord, SnapshotStore } from '../ports/store/snapshot-store.ts';
+
+/** What measuring and charging stored snapshots needs. */
+export interface StoredBytesNeeds {
+  readonly store: { readonly snapshots: SnapshotStore };
+  readonly snapshots: SnapshotFiles;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
 
 /** Storage is charged at least this often, so that usage shows it close to the day it was used. */
 const chargePeriodMs = 86_400_000;
@@ -30,7 +39,11 @@ export function storedBytes(onDisk: readonly StoredSnapshot[], records: readonly
 }
 
 /** What a snapshot that was just saved takes on disk. If that cannot be determined now, files that it shares are included until the next update. */
-export async function bytesOfNewest(core: Core, snapshot: SnapshotRecord, stored: StoredSnapshot): Promise<number> {
+export async function bytesOfNewest(
+  core: StoredBytesNeeds,
+  snapshot: SnapshotRecord,
+  stored: StoredSnapshot,
+): Promise<number> {
   const all = stored.files.reduce((sum, file) => sum + file.bytes, 0);
   try {
     const records = await core.store.snapshots.all();
@@ -42,7 +55,7 @@ export async function bytesOfNewest(core: Core, snapshot: SnapshotRecord, stored
 }
 
 /** Stores what each `ready` snapshot takes on disk, and charges storage that was not charged for a day. */
-export async function updateStoredBytes(core: Core): Promise<void> {
+export async function updateStoredBytes(core: StoredBytesNeeds): Promise<void> {
   const onDisk = await core.snapshots.snapshots();
   const records = await core.store.snapshots.all();
   const current = storedBytes(onDisk, records);

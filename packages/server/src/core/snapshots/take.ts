@@ -1,16 +1,26 @@
-import type { CreateSnapshotBody } from '@mayfly/contract';
+import type { CreateSnapshotBody, Limits } from '@mayfly/contract';
 import { limitsOf } from '../accounts/account-limits.ts';
-import type { Core } from '../context.ts';
 import { ApiError } from '../errors/api-error.ts';
+import type { Ids } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import type { NewSnapshot, SnapshotRecord } from '../ports/store/snapshot-store.ts';
-import { getSandbox, refusalUnlessRunning } from '../sandboxes/read.ts';
+import { getSandbox, type ReadSandboxNeeds, refusalUnlessRunning } from '../sandboxes/read.ts';
 import { admitSnapshot } from './admit.ts';
 import { deleteFilesLater } from './remove.ts';
-import { admitSave, expectedBytes, saveFailure, saveMachine } from './save-machine.ts';
+import { admitSave, expectedBytes, type SaveNeeds, saveFailure, saveMachine } from './save-machine.ts';
 import type { SaveInFlight } from './saves-in-flight.ts';
-import { bytesOfNewest } from './stored-bytes.ts';
+import { bytesOfNewest, type StoredBytesNeeds } from './stored-bytes.ts';
+
+/** What taking a snapshot needs. */
+export type TakeSnapshotNeeds = ReadSandboxNeeds &
+  SaveNeeds &
+  StoredBytesNeeds & {
+    readonly ids: Ids;
+    readonly limits: Limits;
+    /** In millionths of a dollar per GiB and 30 days; copied into each snapshot when it is taken. */
+    readonly snapshotPriceMicroUsdPerGbMonth: number;
+  };
 
 export interface TakeOutcome {
   readonly snapshot: SnapshotRecord;
@@ -23,7 +33,7 @@ export interface TakeOutcome {
  * request names another sandbox of the account; one that the account never had is not found.
  */
 export async function takeSnapshot(
-  core: Core,
+  core: TakeSnapshotNeeds,
   account: AccountRecord,
   sandboxId: string,
   body: CreateSnapshotBody,
@@ -48,7 +58,7 @@ export async function takeSnapshot(
 }
 
 async function insertAndSave(
-  core: Core,
+  core: TakeSnapshotNeeds,
   account: AccountRecord,
   { wanted, sandbox }: { readonly wanted: NewSnapshot; readonly sandbox: SandboxRecord },
   take: SaveInFlight,
@@ -69,7 +79,7 @@ async function insertAndSave(
 }
 
 /** The snapshot of an earlier request with the same key. Waits for a request in flight and fails if it fails. */
-async function replay(core: Core, earlier: SnapshotRecord): Promise<SnapshotRecord> {
+async function replay(core: TakeSnapshotNeeds, earlier: SnapshotRecord): Promise<SnapshotRecord> {
   if (earlier.status !== 'creating') return earlier;
   await core.savesInFlight.outcomeOf(earlier.id);
   const latest = await core.store.snapshots.find(earlier.accountId, earlier.id);
@@ -80,7 +90,7 @@ async function replay(core: Core, earlier: SnapshotRecord): Promise<SnapshotReco
 }
 
 /** Makes a `creating` snapshot `ready`, or leaves nothing of it behind and throws. */
-async function saveAndComplete(core: Core, snapshot: SnapshotRecord): Promise<SnapshotRecord> {
+async function saveAndComplete(core: TakeSnapshotNeeds, snapshot: SnapshotRecord): Promise<SnapshotRecord> {
   const { id, size, accountId, sandboxId } = snapshot;
   const ids = { snapshot_id: id, sandbox_id: sandboxId, account_id: accountId };
   const startedAtMs = performance.now();
@@ -109,7 +119,7 @@ async function saveAndComplete(core: Core, snapshot: SnapshotRecord): Promise<Sn
 }
 
 /** Removes the record, then the files. While the record cannot be removed the files stay: it may have become `ready`. */
-async function giveUp(core: Core, { id }: SnapshotRecord): Promise<void> {
+async function giveUp(core: TakeSnapshotNeeds, { id }: SnapshotRecord): Promise<void> {
   try {
     await core.store.snapshots.remove(id, core.clock.nowMs());
     deleteFilesLater(core, id);
@@ -119,7 +129,7 @@ async function giveUp(core: Core, { id }: SnapshotRecord): Promise<void> {
 }
 
 /** What the caller is told: that the sandbox ended, if that is the reason. */
-async function answerFor(core: Core, { sandboxId }: SnapshotRecord, error: unknown): Promise<ApiError> {
+async function answerFor(core: TakeSnapshotNeeds, { sandboxId }: SnapshotRecord, error: unknown): Promise<ApiError> {
   if (error instanceof ApiError) return error;
   const sandbox = await core.store.sandboxes.read(sandboxId).catch(() => undefined);
   const ended = sandbox && refusalUnlessRunning(sandbox);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import type { Core } from '../../core/context.ts';
+import type { PreviewTraffic } from '../../core/previews/preview-traffic.ts';
 import { connectPreview } from '../../core/previews/visits.ts';
 import { repeat } from '../../core/scheduling/repeat.ts';
 import { trustedProxies } from '../../core/windows/source-address.ts';
@@ -15,7 +15,13 @@ import { RefusedRequests } from '../forward/refused-requests.ts';
 import { forwardRequest, type OnVisit } from '../forward/request.ts';
 import { TunnelAgent } from '../forward/tunnel-agent.ts';
 import { forwardUpgrade } from '../forward/upgrade.ts';
-import { type Connect, defaultGatewayLimits, type GatewayContext, type GatewayLimits } from '../gateway-context.ts';
+import {
+  type Connect,
+  defaultGatewayLimits,
+  type GatewayContext,
+  type GatewayLimits,
+  type GatewayNeeds,
+} from '../gateway-context.ts';
 import type { Certificates } from '../tls/certificates.ts';
 import { answerClientErrors } from './client-errors.ts';
 import { Connections } from './connections.ts';
@@ -24,7 +30,7 @@ import { Connections } from './connections.ts';
 const refreshMs = 60_000;
 
 export interface GatewayOptions {
-  readonly core: Core;
+  readonly core: GatewayNeeds;
   /** The parent domain: a preview's host name is one label below it. */
   readonly domain: string;
   readonly host: string;
@@ -59,7 +65,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const connections = new Connections(domain, limits);
   connections.watch(server);
   answerClientErrors(server, refused);
-  const onVisit = trackConnections(core);
+  const onVisit = trackConnections(core.previewTraffic);
   const onUnexpected = (err: unknown) => log.error({ err }, 'preview_request_failed');
   server.on('request', (request, response) => {
     forwardRequest(gateway, request, response, onVisit).catch(onUnexpected);
@@ -132,7 +138,7 @@ async function defaultContext(certificates: GatewayOptions['certificates']) {
 }
 
 /** Closes a connection that serves one preview together with that preview, even while it is idle. */
-function trackConnections({ previewTraffic }: Core): OnVisit {
+function trackConnections(previewTraffic: PreviewTraffic): OnVisit {
   const tracked = new WeakSet<object>();
   return (request, { target, ownConnection }) => {
     const connection = isHttp2(request) ? request.stream.session : request.socket;

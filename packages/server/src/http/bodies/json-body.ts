@@ -2,13 +2,20 @@ import { isAscii } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import type { BodyBudgets } from '../../core/budgets/held-body.ts';
 import { HeldBody } from '../../core/budgets/held-body.ts';
 import { uncountedBytes } from '../../core/budgets/held-result.ts';
-import type { Core } from '../../core/context.ts';
 import { ApiError } from '../../core/errors/api-error.ts';
+import type { Metrics } from '../../core/ports/metrics.ts';
 import { pathNotFound } from '../access.ts';
 import type { HttpApp } from '../http-app.ts';
 import { SlowBody } from './slow-body.ts';
+
+/** What reading bodies needs. */
+export interface ReadBodyNeeds {
+  readonly budgets: BodyBudgets;
+  readonly metrics: Metrics;
+}
 
 const initialBytes = 65_536;
 /** After a refusal, this much more of the body is read and discarded before the connection is cut. */
@@ -16,7 +23,7 @@ const maxDiscardedBytes = 64 * 1024 * 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Parses every body as JSON, whatever its Content-Type. A body of white space counts as no body. */
-export function addJsonBodyParser(app: HttpApp, core: Pick<Core, 'budgets' | 'metrics'>, maxBytes: number): void {
+export function addJsonBodyParser(app: HttpApp, core: ReadBodyNeeds, maxBytes: number): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) =>
     readJsonBody(core, request, payload, maxBytes),
@@ -28,7 +35,7 @@ export function addJsonBodyParser(app: HttpApp, core: Pick<Core, 'budgets' | 'me
  * until the response is sent. Fails with 413 if it is over `maxBytes`, with 400 if it is not JSON, with 429 if there is no room.
  */
 export async function readJsonBody(
-  core: Pick<Core, 'budgets' | 'metrics'>,
+  core: ReadBodyNeeds,
   request: FastifyRequest,
   payload: IncomingMessage,
   maxBytes: number,

@@ -1,12 +1,14 @@
-import { forkSandbox } from '../../core/copies/fork.ts';
-import { rollbackSandbox } from '../../core/copies/rollback.ts';
-import { accountOf, countCreations } from '../access.ts';
+import { type ForkNeeds, forkSandbox } from '../../core/copies/fork.ts';
+import { type RollbackNeeds, rollbackSandbox } from '../../core/copies/rollback.ts';
+import { accountOf, type CountNeeds, countCreations } from '../access.ts';
 import { routeOf } from '../contract-routes.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
 import { forkResultView, sandboxView } from '../views.ts';
 
+export type CopyRouteNeeds = ForkNeeds & RollbackNeeds & CountNeeds;
+
 /** /sandboxes/{id}/fork and /sandboxes/{id}/rollback. */
-export function copyRoutes(app: HttpApp, { core, operations }: HttpDeps): void {
+export function copyRoutes(app: HttpApp, { core, operations }: HttpDeps<CopyRouteNeeds>): void {
   app.route({
     ...routeOf(operations.forkSandbox),
     handler: async (request, reply) => {

@@ -1,7 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { HeldResult } from '../../core/budgets/held-result.ts';
-import { getExecution, listExecutions } from '../../core/executions/execution-records.ts';
-import { runCommand } from '../../core/executions/run.ts';
+import type { SharedBudget } from '../../core/budgets/shared-budget.ts';
+import { getExecution, listExecutions, type ReadExecutionNeeds } from '../../core/executions/execution-records.ts';
+import { type RunNeeds, runCommand } from '../../core/executions/run.ts';
 import type { AccountRecord } from '../../core/ports/store/account-store.ts';
 import type { ExecutionRecord } from '../../core/ports/store/execution-store.ts';
 import { accountOf } from '../access.ts';
@@ -11,8 +12,11 @@ import { routeOf } from '../contract-routes.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
 import { executionListView } from '../views.ts';
 
+export type ExecutionRouteNeeds = RunNeeds &
+  ReadExecutionNeeds & { readonly budgets: { readonly resultBytes: SharedBudget } };
+
 /** /sandboxes/{id}/exec, /sandboxes/{id}/executions and /executions/{id}: commands and their results. */
-export function executionRoutes(app: HttpApp, { core, operations }: HttpDeps): void {
+export function executionRoutes(app: HttpApp, { core, operations }: HttpDeps<ExecutionRouteNeeds>): void {
   const { captureBytes } = core.limits;
 
   /** Typed as plain FastifyReply: the schema's type is the object, not its JSON. */

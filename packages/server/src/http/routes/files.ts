@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { HeldResult } from '../../core/budgets/held-result.ts';
+import type { SharedBudget } from '../../core/budgets/shared-budget.ts';
 import { ApiError } from '../../core/errors/api-error.ts';
-import { deleteFile, readPath, writeFile } from '../../core/files/sandbox-files.ts';
+import { deleteFile, type FileNeeds, readPath, writeFile } from '../../core/files/sandbox-files.ts';
 import { accountOf } from '../access.ts';
 import { directoryJson } from '../bodies/directory-json.ts';
 import { fileJson } from '../bodies/file-json.ts';
-import { readJsonBody } from '../bodies/json-body.ts';
+import { type ReadBodyNeeds, readJsonBody } from '../bodies/json-body.ts';
 import { releaseOnFailure, sendJson } from '../bodies/json-pieces.ts';
 import { takeContent } from '../bodies/write-file-body.ts';
 import { routeOf } from '../contract-routes.ts';
@@ -20,8 +21,10 @@ declare module 'fastify' {
   }
 }
 
+export type FileRouteNeeds = FileNeeds & ReadBodyNeeds & { readonly budgets: { readonly resultBytes: SharedBudget } };
+
 /** /sandboxes/{id}/files: files and directories in a sandbox. */
-export function fileRoutes(v1: HttpApp, deps: HttpDeps): void {
+export function fileRoutes(v1: HttpApp, deps: HttpDeps<FileRouteNeeds>): void {
   v1.register(async (app: HttpApp) => {
     app.addHook('preValidation', refuseUndecodableQuery);
     addFileBodyParser(app, deps.core);
@@ -30,7 +33,7 @@ export function fileRoutes(v1: HttpApp, deps: HttpDeps): void {
 }
 
 /** These routes accept larger bodies than all others, and decode the file content before validation. */
-function addFileBodyParser(app: HttpApp, core: HttpDeps['core']): void {
+function addFileBodyParser(app: HttpApp, core: FileRouteNeeds): void {
   app.decorateRequest('fileContent');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
@@ -51,7 +54,7 @@ async function refuseUndecodableQuery({ url }: FastifyRequest): Promise<void> {
   }
 }
 
-function addFileRoutes(app: HttpApp, { core, operations }: HttpDeps): void {
+function addFileRoutes(app: HttpApp, { core, operations }: HttpDeps<FileRouteNeeds>): void {
   app.route({
     ...routeOf(operations.writeFile),
     handler: async (request, reply) => {

@@ -1,11 +1,16 @@
-import { closePreview, listPreviews, openPreview } from '../../core/previews/manage-previews.ts';
+import {
+  closePreview,
+  listPreviews,
+  type ManagePreviewsNeeds,
+  openPreview,
+} from '../../core/previews/manage-previews.ts';
 import { accountOf } from '../access.ts';
 import { routeOf } from '../contract-routes.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
 import { closedPortView, portListView, portView } from '../views.ts';
 
 /** /sandboxes/{id}/ports: the public URLs of a sandbox's ports. */
-export function portRoutes(app: HttpApp, { core, operations, previewUrl }: HttpDeps): void {
+export function portRoutes(app: HttpApp, { core, operations, previewUrl }: HttpDeps<ManagePreviewsNeeds>): void {
   app.route({
     ...routeOf(operations.exposePort),
     handler: async (request, reply) => {

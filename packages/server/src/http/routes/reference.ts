@@ -1,8 +1,14 @@
+import type { Limits } from '@mayfly/contract';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
 import { contentSecurityPolicy, type Reference, renderReference } from '../reference/page.ts';
 
+/** What the reference shows of the service. */
+export interface ReferenceNeeds {
+  readonly limits: Limits;
+}
+
 /** GET /openapi.json and /docs: the API reference, for programs and for people. Neither needs a key. */
-export function referenceRoutes(app: HttpApp, { core, publicUrl, previewUrl }: HttpDeps): void {
+export function referenceRoutes(app: HttpApp, { core, publicUrl, previewUrl }: HttpDeps<ReferenceNeeds>): void {
   // Rendered on first use, because the public URL is known only once the service listens.
   let rendered: { readonly url: string; readonly reference: Reference } | undefined;
   function reference(): Reference {

@@ -1,14 +1,16 @@
-import { createSandbox } from '../../core/sandboxes/create.ts';
-import { deleteSandbox } from '../../core/sandboxes/end.ts';
-import { extendSandbox } from '../../core/sandboxes/extend.ts';
+import { type CreateNeeds, createSandbox } from '../../core/sandboxes/create.ts';
+import { type DeleteNeeds, deleteSandbox } from '../../core/sandboxes/end.ts';
+import { type ExtendNeeds, extendSandbox } from '../../core/sandboxes/extend.ts';
 import { getSandbox, listSandboxes } from '../../core/sandboxes/read.ts';
 import { accountOf } from '../access.ts';
 import { routeOf } from '../contract-routes.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
 import { deletedSandboxView, sandboxListView, sandboxView } from '../views.ts';
 
+export type SandboxRouteNeeds = CreateNeeds & DeleteNeeds & ExtendNeeds;
+
 /** /sandboxes: create, list, get, delete, extend. */
-export function sandboxRoutes(app: HttpApp, { core, operations, publicUrl }: HttpDeps): void {
+export function sandboxRoutes(app: HttpApp, { core, operations, publicUrl }: HttpDeps<SandboxRouteNeeds>): void {
   app.route({
     ...routeOf(operations.createSandbox),
     handler: async (request, reply) => {

@@ -1,13 +1,15 @@
 import { getSnapshot, listSnapshots } from '../../core/snapshots/read.ts';
-import { deleteSnapshot } from '../../core/snapshots/remove.ts';
-import { takeSnapshot } from '../../core/snapshots/take.ts';
+import { type DeleteSnapshotNeeds, deleteSnapshot } from '../../core/snapshots/remove.ts';
+import { type TakeSnapshotNeeds, takeSnapshot } from '../../core/snapshots/take.ts';
 import { accountOf } from '../access.ts';
 import { routeOf } from '../contract-routes.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
 import { deletedSnapshotView, snapshotListView, snapshotView } from '../views.ts';
 
+export type SnapshotRouteNeeds = TakeSnapshotNeeds & DeleteSnapshotNeeds;
+
 /** /sandboxes/{id}/snapshots and /snapshots: take, list, get, delete. */
-export function snapshotRoutes(app: HttpApp, { core, operations, publicUrl }: HttpDeps): void {
+export function snapshotRoutes(app: HttpApp, { core, operations, publicUrl }: HttpDeps<SnapshotRouteNeeds>): void {
   app.route({
     ...routeOf(operations.createSnapshot),
     handler: async (request, reply) => {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open } from 'node:fs/promises';
+import { machineDeadlines } from '../../core/ports/machine-deadlines.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
 import { isSameProcess, type ProcessIdentity } from './jail/proc.ts';
 import type { ProcessKiller } from './jail/process-killer.ts';
@@ -29,7 +30,7 @@ export interface ProcessStart {
   readonly logPath: string;
 }
 
-const killDeadlineMs = 10_000;
+const { killMs } = machineDeadlines.destroy;
 
 /** A process that this host process started. It has a session of its own, so that it outlives the host process. */
 export class StartedProcess implements MachineProcess {
@@ -77,7 +78,7 @@ export class StartedProcess implements MachineProcess {
 
   async kill(): Promise<void> {
     if (!this.#isGone) this.#child.kill('SIGKILL');
-    await withDeadline(`killing process ${this.pid}`, killDeadlineMs, this.untilEnded());
+    await withDeadline(`killing process ${this.pid}`, killMs, this.untilEnded());
   }
 }
 
@@ -124,7 +125,7 @@ export class AdoptedProcess implements MachineProcess {
     await this.#killer.killProcess(this.#identity);
     const timer = setInterval(() => this.poll(), killPollMs);
     try {
-      await withDeadline(`killing process ${this.pid}`, killDeadlineMs, this.ended);
+      await withDeadline(`killing process ${this.pid}`, killMs, this.ended);
     } finally {
       clearInterval(timer);
     }

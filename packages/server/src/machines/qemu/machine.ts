@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SizeName } from '@mayfly/contract';
+import { machineDeadlines } from '../../core/ports/machine-deadlines.ts';
 import type {
   AgentChannel,
   EgressPolicy,
@@ -32,9 +33,6 @@ export interface MachineParts extends RestoredProcess {
   readonly saver: Pick<MachineSaver, 'save'>;
   readonly step: StepRunner;
 }
-
-/** How long a save that was cancelled may take to end. */
-const saveEndMs = 30_000;
 
 /** A machine that is a QEMU process. */
 export class QemuMachine implements Machine {
@@ -140,7 +138,9 @@ export class QemuMachine implements Machine {
   /** Cancels a save in progress and waits until it has ended. */
   async endSave(): Promise<void> {
     this.#save?.cancel.abort(new Error('The save was cancelled.'));
-    await withDeadline('ending the save', saveEndMs, Promise.resolve(this.#save?.ended)).catch(() => {});
+    await withDeadline('ending the save', machineDeadlines.destroy.endSaveMs, Promise.resolve(this.#save?.ended)).catch(
+      () => {},
+    );
   }
 
   async #release(): Promise<void> {

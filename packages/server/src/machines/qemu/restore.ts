@@ -1,4 +1,5 @@
 import { type SizeName, sizes } from '@mayfly/contract';
+import { machineDeadlines } from '../../core/ports/machine-deadlines.ts';
 import { buildArgv, type DiskRates } from './argv.ts';
 import { overcommitPath, type QemuEngine } from './engine.ts';
 import type { HostResources, LaunchResources } from './host-resources.ts';
@@ -30,8 +31,6 @@ export interface RestoreTools {
   readonly explainLoad: (error: unknown) => unknown;
   readonly step: StepRunner;
 }
-
-const loadDeadlineMs = 30_000;
 
 /** The descriptors of the sockets that the jail opens for QEMU. */
 const sockets = { qmp: { fd: 3 }, control: { fd: 4 }, data: { fd: 5 } } as const;
@@ -66,7 +65,7 @@ export async function restoreMachine(
   // QEMU answers, so the jail has opened all sockets. Sharing them takes no time while QEMU loads the state.
   const [shared, loaded] = await Promise.allSettled([
     host.shareAgentSockets(resources, step),
-    step('load state', () => loadDeviceState(qmp, files.statePath, loadDeadlineMs)),
+    step('load state', () => loadDeviceState(qmp, files.statePath, machineDeadlines.launch.loadStateMs)),
   ]);
   if (shared.status === 'rejected') throw shared.reason;
   if (loaded.status === 'rejected') throw explainLoad(loaded.reason);

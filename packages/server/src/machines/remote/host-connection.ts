@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import PQueue from 'p-queue';
 import type { z } from 'zod';
+import { machineDeadlines } from '../../core/ports/machine-deadlines.ts';
 import { HostUnavailable, type MachineExit } from '../../core/ports/machine-driver.ts';
 import { withDeadline } from '../../core/scheduling/deadline.ts';
 import { connectOnce } from '../../system/unix-sockets.ts';
@@ -73,14 +74,10 @@ export interface CallOptions<T> {
   readonly onResult?: (result: T) => void;
 }
 
-const handshakeMs = 10_000;
-
 /** The host sends something four times a second. One that is silent for this long hangs, however slow the machine is. */
 export const defaultSilenceMs = 30_000;
 
-/** Longer than the host's own deadlines, which give better errors. */
-const callMs = 150_000;
-const saveMs = 16 * 60_000;
+const { greetingMs, callMs, saveMs } = machineDeadlines.connection;
 
 /** One connection to the host process. All calls fail with HostUnavailable once it is closed. */
 export class HostConnection {
@@ -126,7 +123,7 @@ export class HostConnection {
     try {
       sendMessage(socket, ownHello);
       const lines = readLines(socket, maxHostMessageBytes);
-      const first = await withDeadline("the host's greeting", handshakeMs, lines.next());
+      const first = await withDeadline("the host's greeting", greetingMs, lines.next());
       if (first.done === true) throw new Error('the host process closed the connection');
       return new HostConnection(socket, lines, parseMessage(first.value, hostGreeting), options);
     } catch (error) {

@@ -2,6 +2,7 @@ import { constants, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import { runStep, type StepRunner } from '../steps.ts';
 import type { CgroupLayout, Hierarchy } from './cgroup-layout.ts';
 import {
@@ -195,9 +196,6 @@ const removeRetryMs = 5;
 /** How long to wait before killing the processes of a group again: those that were forked meanwhile. */
 const killRetryMs = 250;
 
-/** How long the kernel may take to end the processes of a group. */
-const removeDeadlineMs = 10_000;
-
 /** Kills every process of a group and removes it. A missing group is no error. Fails when the processes do not end in time. */
 async function removeGroup(group: string, killer: GroupKiller): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += removeRetryMs) {
@@ -208,7 +206,7 @@ async function removeGroup(group: string, killer: GroupKiller): Promise<void> {
       const code = errorCode(cause);
       // No group: there is nothing, or a control file of the folder above. A machine of that name could not be created.
       if (code === 'ENOENT' || code === 'ENOTDIR') return;
-      if (code !== 'EBUSY' || waitedMs >= removeDeadlineMs) {
+      if (code !== 'EBUSY' || waitedMs >= machineDeadlines.destroy.removeCgroupMs) {
         throw new Error(`could not remove the cgroup ${group}`, { cause });
       }
     }

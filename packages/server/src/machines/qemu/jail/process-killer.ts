@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import { runProgram } from '../../../system/run-program.ts';
 import type { ProcessIdentity } from './proc.ts';
 
-const deadlineMs = 10_000;
+const { killMs: deadlineMs } = machineDeadlines.destroy;
 
 /**
  * Kills processes that are not children of this one. Their ids alone are not enough: an id may be given to another process between a check

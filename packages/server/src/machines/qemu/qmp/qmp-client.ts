@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import { withDeadline } from '../../../core/scheduling/deadline.ts';
 import { connectUnix } from '../../../system/unix-sockets.ts';
 import { LineSplitter } from '../../protocol/line-splitter.ts';
@@ -13,11 +14,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** How long QEMU may take to answer a command. */
-const answerDeadlineMs = 20_000;
-
-/** How long a new QEMU may take to open its monitor. */
-const openDeadlineMs = 20_000;
+const { answerMs, openMonitorMs } = machineDeadlines.launch;
 
 /** How long the exit of QEMU may take to be noticed after its monitor was closed. */
 const exitNoticeMs = 1_000;
@@ -48,7 +45,7 @@ export class QmpClient {
 
   /** Waits for the greeting and leaves negotiation mode. */
   async negotiate(): Promise<void> {
-    await withDeadline("QEMU's greeting", answerDeadlineMs, this.#greeting.promise);
+    await withDeadline("QEMU's greeting", answerMs, this.#greeting.promise);
     await this.execute('qmp_capabilities');
   }
 
@@ -60,9 +57,7 @@ export class QmpClient {
       this.#pending.set(id, { resolve, reject });
     });
     this.#socket.write(`${JSON.stringify({ execute: command, id, ...(args ? { arguments: args } : {}) })}\n`);
-    return withDeadline(`QEMU's answer to "${command}"`, answerDeadlineMs, answer).finally(() =>
-      this.#pending.delete(id),
-    );
+    return withDeadline(`QEMU's answer to "${command}"`, answerMs, answer).finally(() => this.#pending.delete(id));
   }
 
   /** Calls the listener for every event until the returned function is called. */
@@ -104,7 +99,7 @@ export async function connectMonitor(process: MachineProcess, socketPath: string
   const connected = connectUnix(socketPath, giveUp.signal);
   let socket: Socket | undefined;
   try {
-    socket = await withDeadline('opening the monitor of QEMU', openDeadlineMs, Promise.race([connected, exited]));
+    socket = await withDeadline('opening the monitor of QEMU', openMonitorMs, Promise.race([connected, exited]));
   } finally {
     giveUp.abort();
     if (!socket) connected.then((late) => late.destroy()).catch(() => {});

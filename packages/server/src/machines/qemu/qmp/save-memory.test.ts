@@ -92,7 +92,7 @@ test('a paused machine stays paused', async () => {
 
 test('a machine that changes its memory too fast is stopped for the rest', async () => {
   const { monitor, machine } = qemu({ converges: false });
-  const deadlines = { convergeMs: 10, stoppedMs: 10_000, totalMs: 10_000 };
+  const deadlines = { convergeMs: 10, stoppedMs: 10_000, memoryMs: 10_000 };
   const runningBefore: boolean[] = [];
   const beforeStop = async (): Promise<void> => void runningBefore.push(machine.running);
   const save = { path: '/m/memory', atInstant: nothing, beforeStop, signal, deadlines };
@@ -102,7 +102,7 @@ test('a machine that changes its memory too fast is stopped for the rest', async
 
 test('a machine does not stand still for long: the save fails, says why, and the machine goes on', async () => {
   const { monitor, machine } = qemu();
-  const deadlines = { convergeMs: 10_000, stoppedMs: 10, totalMs: 60_000 };
+  const deadlines = { convergeMs: 10_000, stoppedMs: 10, memoryMs: 60_000 };
   const atInstant = () => new Promise<never>(() => {});
   const saved = saveMemory(monitor, { path: '/m/memory', atInstant, signal, deadlines });
   await expect(saved).rejects.toThrow('it changes its memory faster than the disk can store it');
@@ -111,7 +111,7 @@ test('a machine does not stand still for long: the save fails, says why, and the
 
 test('the time to stand still does not apply to a machine that was paused before', async () => {
   const { monitor, machine } = qemu({ running: false });
-  const deadlines = { convergeMs: 10_000, stoppedMs: 1, totalMs: 60_000 };
+  const deadlines = { convergeMs: 10_000, stoppedMs: 1, memoryMs: 60_000 };
   const atInstant = () => delay(20);
   await saveMemory(monitor, { path: '/m/memory', atInstant, signal, deadlines });
   expect(machine.running).toBe(false);

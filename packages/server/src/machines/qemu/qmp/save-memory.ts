@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import { DeadlineExceeded, withDeadline } from '../../../core/scheduling/deadline.ts';
 import type { QmpEvent } from './messages.ts';
 import type { QmpClient } from './qmp-client.ts';
@@ -23,20 +24,18 @@ interface SaveDeadlines {
   /** How long a running machine may stand still. */
   readonly stoppedMs: number;
   /** How long everything may take. */
-  readonly totalMs: number;
+  readonly memoryMs: number;
 }
-
-const defaultDeadlines: SaveDeadlines = { convergeMs: 20_000, stoppedMs: 60_000, totalMs: 5 * 60_000 };
 
 /** The machine is stopped once the rest of its memory can be copied in about this time. */
 const copyPauseMs = 100;
 
-/** How long QEMU may take to give up a save. */
-const cancelMs = 20_000;
+const { cancelMemoryMs, finalizeMs } = machineDeadlines.save;
+
+/** How often QEMU is asked whether it has given up a save. */
 const cancelPollMs = 20;
 
-/** How long QEMU may take to let a machine go on after it was saved. Every poll delays the guest. */
-const finalizeMs = 20_000;
+/** How often QEMU is asked whether it lets a machine go on after it was saved. Every poll delays the guest. */
 const finalizePollMs = 2;
 
 const migrationInfo = z.object({
@@ -53,11 +52,11 @@ const finalStatuses: readonly string[] = ['none', 'completed', 'failed', 'cancel
  * still. The machine goes on afterwards, also when this fails; one that was paused stays paused.
  */
 export async function saveMemory(qmp: Monitor, save: MemorySave): Promise<number> {
-  const { path, atInstant, beforeStop, signal, deadlines = defaultDeadlines } = save;
+  const { path, atInstant, beforeStop, signal, deadlines = machineDeadlines.save } = save;
   signal.throwIfAborted();
   const { running } = runState.parse(await qmp.execute('query-status'));
   using watch = new MigrationWatch(qmp, signal);
-  let endsAtMs = performance.now() + deadlines.totalMs;
+  let endsAtMs = performance.now() + deadlines.memoryMs;
   const leftMs = (): number => Math.max(1, endsAtMs - performance.now());
   let isStopped = false;
   const noteStop = (): void => {
@@ -163,7 +162,7 @@ async function cancelMigration(qmp: Monitor): Promise<boolean> {
   };
   if (!(await isActive())) return false;
   await qmp.execute('migrate_cancel');
-  const endsAtMs = performance.now() + cancelMs;
+  const endsAtMs = performance.now() + cancelMemoryMs;
   while ((await isActive()) && performance.now() < endsAtMs) await delay(cancelPollMs);
   return true;
 }

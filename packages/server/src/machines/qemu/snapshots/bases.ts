@@ -1,6 +1,7 @@
 import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type SizeName, sizeNames, sizes } from '@mayfly/contract';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import type { Log } from '../../../core/ports/runtime.ts';
 import { KeyedLock } from '../../../core/scheduling/keyed-lock.ts';
 import { runProgram } from '../../../system/run-program.ts';
@@ -24,10 +25,6 @@ export interface Base {
   readonly key: string;
   readonly files: RestoreFiles;
 }
-
-const planDeadlineMs = 60_000;
-/** A template has a few GB. */
-const copyDeadlineMs = 10 * 60_000;
 
 /**
  * The templates' files in the data folder, as hard links, so that snapshots do not depend on the cache of set-up. If the cache is on another file system, or on one without hard links,
@@ -176,7 +173,7 @@ async function writePlan(ramPath: string, { manifest }: Template, { ramPaths, pl
       { option: '--out', fd: plan.fd },
     ],
     argv: ['--ram-bytes', String(ramBytesOf(manifest.size))],
-    deadlineMs: planDeadlineMs,
+    deadlineMs: machineDeadlines.template.planMs,
   });
   await plan.sync();
 }
@@ -189,7 +186,7 @@ export function ramBytesOf(size: SizeName): number {
 /** Copies a file without its holes, and flushes it. */
 async function copyFileSparsely(source: string, target: string, signal: AbortSignal): Promise<void> {
   await runProgram('cp', ['--sparse=always', '--reflink=auto', '--preserve=mode', '--', source, target], {
-    deadlineMs: copyDeadlineMs,
+    deadlineMs: machineDeadlines.template.copyMs,
     signal,
   });
   await flush(target);

@@ -1,6 +1,7 @@
 import { chmod, chown, constants, copyFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import { DeadlineExceeded, withDeadline } from '../../../core/scheduling/deadline.ts';
 import { firstTopNode, topLayerNode } from '../argv.ts';
 import type { QmpClient } from '../qmp/qmp-client.ts';
@@ -104,9 +105,6 @@ export async function stackLayer(qmp: Monitor, below: number, number: number): P
 
 const jobId = 'flatten';
 
-/** How long QEMU may take to give up a job. */
-const cancelMs = 10_000;
-
 /** Copies everything above the template's layer into the top layer, so that the disk has as few layers as the disk of a new machine. */
 export async function flattenDisk(
   qmp: Monitor,
@@ -144,7 +142,7 @@ export async function flattenDisk(
     if (error instanceof DeadlineExceeded || signal.aborted) {
       await qmp.execute('block-job-cancel', { device: jobId }).catch(() => {});
       // Until it has ended, the disk cannot be merged again.
-      await withDeadline('cancelling', cancelMs, completed).catch(() => {});
+      await withDeadline('cancelling', machineDeadlines.save.cancelFlattenMs, completed).catch(() => {});
     }
     throw error;
   } finally {

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { SizeName } from '@mayfly/contract';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import { HostFull } from '../../../core/ports/machine-driver.ts';
 import { ramBytesOf } from './bases.ts';
 import { type Extracted, noSpaceCode, parseExtracted, runRamTool, ToolFailed } from './ram-tool.ts';
@@ -21,8 +22,6 @@ export interface Extraction {
   readonly user: { readonly uid: number; readonly gid: number };
   readonly signal: AbortSignal;
 }
-
-const deadlineMs = 5 * 60_000;
 
 /**
  * Keeps of a saved memory what differs from its parent's: a layer of RAM, its plan, and the state of the devices, all flushed to disk. The program that reads
@@ -50,7 +49,7 @@ export async function extractMemory(extraction: Extraction): Promise<Extracted> 
     files: [...inputs, ...outputs].map(([option, { fd }]) => ({ option, fd })),
     argv: ['--ram-bytes', String(ramBytesOf(size)), '--keep', String(keptLayers)],
     user: { uid: user.uid, gid: user.gid },
-    deadlineMs,
+    deadlineMs: machineDeadlines.save.extractMs,
     signal,
   }).catch((error: unknown) => {
     if (!(error instanceof ToolFailed) || error.code !== noSpaceCode) throw error;

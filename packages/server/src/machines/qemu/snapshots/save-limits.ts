@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { formatBytes } from '@mayfly/contract';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import { HostFull } from '../../../core/ports/machine-driver.ts';
 import { errorCode } from '../jail/cgroups.ts';
 
@@ -22,9 +23,6 @@ const cancelFactor = 1.35;
 
 const spaceCheckMs = 250;
 
-/** Less than the host process waits for a save, with time to cancel it. */
-const defaultDeadlineMs = 14 * 60_000;
-
 const becameFull = 'The disk became full while the machine was saved. Delete snapshots, or free space on it.';
 
 /** Limits the disk space that the saves of a host take together, and the time of each. */
@@ -34,7 +32,7 @@ export class SaveLimits {
   #admittedBytes = 0;
 
   constructor(options: SaveLimitsOptions) {
-    this.#options = { deadlineMs: defaultDeadlineMs, freeBytesOf: readFreeBytes, ...options };
+    this.#options = { deadlineMs: machineDeadlines.save.allStepsMs, freeBytesOf: readFreeBytes, ...options };
   }
 
   /** Reserves space for a save until the result is disposed. Throws HostFull when there is too little. */

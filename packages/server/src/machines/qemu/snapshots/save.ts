@@ -1,4 +1,5 @@
 import { chmod, chown, open, rm, stat, writeFile } from 'node:fs/promises';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import { HostFull, type SaveResult } from '../../../core/ports/machine-driver.ts';
 import type { QemuEngine } from '../engine.ts';
 import type { MachineResources } from '../host-resources.ts';
@@ -53,8 +54,6 @@ export interface MachineSaverOptions {
  * stores its memory anew, on top of the template's.
  */
 const defaultMaxLayers = 8;
-
-const flattenDeadlineMs = 5 * 60_000;
 
 /** Room for device state, plan, disk layers in flight and what machines write meanwhile. */
 const marginBytes = 256 * 1024 ** 2;
@@ -190,7 +189,7 @@ export class MachineSaver {
     const { qmp, resources } = machine;
     const chain = await chainOf(machine);
     if (!isLong(chain, this.#maxLayers)) return chain;
-    await this.#options.step('flatten disk', () => flattenDisk(qmp, chain, flattenDeadlineMs, signal));
+    await this.#options.step('flatten disk', () => flattenDisk(qmp, chain, machineDeadlines.save.flattenMs, signal));
     const flat = await chainOf(machine);
     await removeUnusedLayers(resources.layout.folder, flat);
     return flat;

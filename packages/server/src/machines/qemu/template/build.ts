@@ -1,6 +1,7 @@
 import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SizeName, sizes } from '@mayfly/contract';
+import { machineDeadlines } from '../../../core/ports/machine-deadlines.ts';
 import type { AgentChannel } from '../../../core/ports/machine-driver.ts';
 import { runProgram } from '../../../system/run-program.ts';
 import { connectBoth } from '../../../system/unix-sockets.ts';
@@ -36,8 +37,6 @@ export interface TemplateRecipe {
 
 /** The PATH by which `unshare` is found. */
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-
-const saveDeadlineMs = 60_000;
 
 /**
  * Boots a machine and saves it, stopped and idle, in an empty folder. The template is complete only when this returns; the caller flushes it
@@ -100,7 +99,7 @@ async function bootAndSave(
     });
     over.abort();
     await qmp.execute('stop');
-    await saveDeviceState(qmp, files.statePath, saveDeadlineMs);
+    await saveDeviceState(qmp, files.statePath, machineDeadlines.template.saveStateMs);
     await qmp.execute('quit').catch(() => {});
     await process.untilEnded();
     return warmUp;
@@ -151,7 +150,9 @@ async function startBoot(recipe: TemplateRecipe, layout: MachineLayout): Promise
 /** Creates an empty qcow2 layer of the size of the layer below. The layer below is given on QEMU's command line, not in the file. */
 async function createEmptyLayer(path: string, sizeBytes: number): Promise<void> {
   const options = ['-q', '-f', 'qcow2', '-o', 'lazy_refcounts=on'];
-  await runProgram('qemu-img', ['create', ...options, path, String(sizeBytes)], { deadlineMs: 30_000 });
+  await runProgram('qemu-img', ['create', ...options, path, String(sizeBytes)], {
+    deadlineMs: machineDeadlines.template.createLayerMs,
+  });
 }
 
 /** Rejects when the machine stalls or QEMU exits before the boot is over. Never resolves. */
