@@ -380,7 +380,7 @@ func TestErrorsOfAConfinementNameTheStep(t *testing.T) {
 
 func TestAServiceInheritsItsPrivilegedPorts(t *testing.T) {
 	// Addresses of the loopback network that nobody else uses.
-	ports := []port{{"api", "127.0.0.77", 1011}, {"previews", "127.0.0.77", 1012}}
+	ports := []port{{Name: "api", Address: "127.0.0.77", Port: 1011}, {Name: "previews", Address: "127.0.0.77", Port: 1012}}
 	r := startConfined(t, "[ $LISTEN_FDS,$LISTEN_PID,$LISTEN_FDNAMES = 2,1,api:previews ] && echo ready; read line", func(c *confinement) { c.Listen = ports })
 	for _, p := range ports {
 		connection, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", p.Address, p.Port), 30*time.Second)
@@ -398,6 +398,49 @@ func TestAServiceInheritsItsPrivilegedPorts(t *testing.T) {
 	c.Listen = ports[:1]
 	_, stderr, code := confineAndRun(t, c)
 	if code != exitCode || !strings.Contains(stderr, "listen: 127.0.0.77 port 1011: address already in use") {
+		t.Errorf("code %d, %q", code, stderr)
+	}
+}
+
+func TestAServiceGetsItsSocketsFromTheProcessThatHoldsThem(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "sockets")
+	ports := []port{
+		{Name: "api", Address: "127.0.0.77"}, {Name: "api", Address: "127.0.0.78"}, {Name: "api", Address: "192.0.2.1", Optional: true},
+		{Name: "previews", Address: "127.0.0.77"},
+	}
+	holder := startConfined(t, "", func(c *confinement) {
+		c.Program, c.Argv, c.Env = program, []string{handOutMode}, map[string]string{asJail: "1"}
+		c.Binds = append(c.Binds, bind{Path: program, Mode: "exec"})
+		c.Listen, c.HandOut = ports, path
+	})
+	if seccomp, effective := holder.program.status(t, "Seccomp"), holder.program.status(t, "CapEff"); seccomp != "2" || effective != "0000000000000000" {
+		t.Errorf("Seccomp %s, CapEff %s", seccomp, effective)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", info, err)
+	}
+	for range 2 {
+		r := startConfined(t, "[ $LISTEN_FDS,$LISTEN_PID,$LISTEN_FDNAMES = 3,1,api:api:previews ] && echo ready; read line", func(c *confinement) { c.ListenFrom = path })
+		for _, fd := range []string{"3", "4", "5"} {
+			held, _ := os.Readlink(string(holder.program) + "/fd/" + fd)
+			if got, err := os.Readlink(string(r.program) + "/fd/" + fd); got != held || !strings.HasPrefix(got, "socket:") {
+				t.Errorf("descriptor %s: %s, want %s (%v)", fd, got, held, err)
+			}
+		}
+		if fds, _ := os.ReadDir(string(r.program) + "/fd"); len(fds) != 6 {
+			t.Errorf("%d open files", len(fds))
+		}
+		r.cmd.Process.Kill()
+	}
+	holder.cmd.Process.Signal(syscall.SIGTERM)
+	holder.cmd.Wait()
+	c := service(t, "/usr/bin/true")
+	c.ListenFrom = path
+	if _, stderr, code := confineAndRun(t, c); code != exitCode || !strings.Contains(stderr, "listen: connect to "+path+": connection refused") {
 		t.Errorf("code %d, %q", code, stderr)
 	}
 }

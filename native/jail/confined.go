@@ -26,7 +26,7 @@ func enterConfinement([]string) error {
 	}
 	syscall.Umask(0o077)
 	for _, step := range []step{
-		{"listen", func(*spec) error { return openPorts(c.Listen) }},
+		{"listen", func(*spec) error { return c.openSockets() }},
 		{"build the view", checkSources},
 		{"build the view", func(*spec) error { return mountRoot() }},
 		{"build the view", func(*spec) error { return mountTmp(c) }},
@@ -36,7 +36,7 @@ func enterConfinement([]string) error {
 		{"enter the view", func(*spec) error { return syscall.Chdir(c.Folder) }},
 		{"drop all privileges", dropPrivileges},
 		{"end with the parent", func(*spec) error { return confirmParent(parent) }},
-		{"close other files", func(*spec) error { return closeAllBut(passedFds(c.Listen)) }},
+		{"close other files", func(*spec) error { return closeAllBut(passedFds(len(c.passed))) }},
 		{"close abstract sockets", func(*spec) error { return closeAbstractSockets() }},
 		{"filter system calls", filterSystemCalls},
 	} {

@@ -31,6 +31,12 @@ type confinement struct {
 	TmpBytes uint64 `json:"tmpBytes"`
 	// Listen are TCP ports that a service gets as listening sockets; see ports.go.
 	Listen []port `json:"listen"`
+	// HandOut is the path of a unix socket, which it gets as the last of its sockets, to hand the others out on; see handout.go. Empty for none.
+	HandOut string `json:"handOut"`
+	// ListenFrom is the path of such a socket, from which a service gets its sockets instead of opening them. Empty for none.
+	ListenFrom string `json:"listenFrom"`
+	// passed are the names of the sockets that the program inherits, once they are there.
+	passed []string
 	// CgroupProcs are the cgroup.procs files of the groups to join.
 	CgroupProcs []string `json:"cgroupProcs"`
 	// OomScoreAdj is from -1000 (never killed when memory runs out) to 1000 (killed first).
@@ -166,13 +172,13 @@ func (c *confinement) checkKind() error {
 				return fmt.Errorf("%q is not allowed in a view", b.Path)
 			}
 		}
-		if err := checkPorts(c.Listen); err != nil {
+		if err := c.checkSockets(); err != nil {
 			return err
 		}
 		return c.jail().check()
 	case kindHost:
-		if c.UID != 0 || c.GID != 0 || len(c.Binds) > 0 || c.TmpBytes != 0 || len(c.Listen) > 0 {
-			return errors.New("the host has no uid, gid, binds, tmpBytes and listen")
+		if c.UID != 0 || c.GID != 0 || len(c.Binds) > 0 || c.TmpBytes != 0 || len(c.Listen) > 0 || c.HandOut != "" || c.ListenFrom != "" {
+			return errors.New("the host has no uid, gid, binds, tmpBytes, listen, handOut and listenFrom")
 		}
 		_, err := capabilityBits(c.Capabilities)
 		return err
@@ -180,14 +186,39 @@ func (c *confinement) checkKind() error {
 	return fmt.Errorf("kind %q is neither %s nor %s", c.Kind, kindService, kindHost)
 }
 
+func (c *confinement) checkSockets() error {
+	for _, path := range []string{c.HandOut, c.ListenFrom} {
+		if path != "" && !isPlain(path) {
+			return fmt.Errorf("%q is not a plain absolute path", path)
+		}
+	}
+	if c.ListenFrom != "" && (c.HandOut != "" || len(c.Listen) > 0) {
+		return errors.New("listenFrom excludes listen and handOut")
+	}
+	return checkPorts(c.Listen)
+}
+
+// openSockets opens or receives what the program inherits.
+func (c *confinement) openSockets() (err error) {
+	if c.ListenFrom != "" {
+		c.passed, err = receivePorts(c.ListenFrom)
+		return err
+	}
+	if c.passed, err = openPorts(c.Listen); err != nil || c.HandOut == "" {
+		return err
+	}
+	c.passed = append(c.passed, handOutName)
+	return openListener(listener{Path: c.HandOut, Fd: firstPassedFd + len(c.passed) - 1})
+}
+
 // jail is the part of a service's confinement that it shares with the jail of a machine. The network is the host's: a service listens on it.
 func (c *confinement) jail() *spec {
 	env := maps.Clone(c.Env)
-	if len(c.Listen) > 0 {
+	if len(c.passed) > 0 {
 		if env == nil {
 			env = map[string]string{}
 		}
-		maps.Copy(env, portEnvironment(c.Listen))
+		maps.Copy(env, portEnvironment(c.passed))
 	}
 	return &spec{
 		UID: c.UID, GID: c.GID, CgroupProcs: c.CgroupProcs, Network: "host", Binds: c.Binds, Devices: serviceDevices,

@@ -35,29 +35,33 @@ func TestUnsafeConfinementsAreRejected(t *testing.T) {
 		goodService + `,"tmpBytes":0}`:             "tmpBytes 0",
 		goodService + `,"tmpBytes":99999999999}`:   "tmpBytes 99999999999",
 		goodService + `,"capabilities":["CHOWN"]}`: "no capabilities",
-		goodService + `,"binds":[{"path":"/","mode":"ro"}]}`:                              `"/" is not allowed`,
-		goodService + `,"binds":[{"path":"/tmp","mode":"rw"}]}`:                           `"/tmp" is not allowed`,
-		goodService + `,"binds":[{"path":"/proc/1","mode":"ro"}]}`:                        `"/proc/1" is not allowed`,
-		goodService + `,"binds":[{"path":"/dev/kvm","mode":"ro"}]}`:                       `"/dev/kvm" is not allowed`,
-		goodService + `,"binds":[{"path":"/a/../b","mode":"ro"}]}`:                        `"/a/../b"`,
-		goodService + `,"binds":[{"path":"/proc/sys/vm/overcommit_memory","mode":"ro"}]}`: "not allowed",
-		goodService + `,"folder":"data"}`:                                                 `"data" is not a plain`,
-		goodService + `,"cgroupProcs":["/etc/passwd"]}`:                                   "not a cgroup.procs",
-		goodService + `,"oomScoreAdj":-1001}`:                                             "oomScoreAdj",
-		goodService + `,"rlimits":{"stack":1}}`:                                           `unknown limit "stack"`,
-		goodService + `,"env":{"A=B":"C"}}`:                                               `environment variable "A=B"`,
-		goodService + `,"env":{"A":"\u0000"}}`:                                            `environment variable "A"`,
-		goodService + `,"argv":["\u0000"]}`:                                               "NUL",
-		goodService + `,"listen":[{"name":"api","address":"localhost","port":443}]}`:      `port "api" on localhost:443`,
-		goodService + `,"listen":[{"name":"api","address":"::1%lo","port":443}]}`:         `port "api"`,
-		goodService + `,"listen":[{"name":"api","address":"::1","port":0}]}`:              `port "api"`,
-		goodService + `,"listen":[{"name":"api","address":"::1","port":65536}]}`:          "cannot unmarshal",
-		goodService + `,"listen":[{"name":"a:b","address":"::1","port":443}]}`:            `port "a:b"`,
-		goodHost + `,"listen":[{"name":"api","address":"::1","port":443}]}`:               "the host has no",
-		goodHost + `,"uid":7}`:                                                            "the host has no uid",
-		goodHost + `,"binds":[{"path":"/usr","mode":"ro"}]}`:                              "the host has no uid",
-		goodHost + `,"capabilities":["CAP_CHOWN"]}`:                                       `unknown capability "CAP_CHOWN"`,
-		goodHost + `,"folder":""}`:                                                        "not a plain",
+		goodService + `,"binds":[{"path":"/","mode":"ro"}]}`:                                     `"/" is not allowed`,
+		goodService + `,"binds":[{"path":"/tmp","mode":"rw"}]}`:                                  `"/tmp" is not allowed`,
+		goodService + `,"binds":[{"path":"/proc/1","mode":"ro"}]}`:                               `"/proc/1" is not allowed`,
+		goodService + `,"binds":[{"path":"/dev/kvm","mode":"ro"}]}`:                              `"/dev/kvm" is not allowed`,
+		goodService + `,"binds":[{"path":"/a/../b","mode":"ro"}]}`:                               `"/a/../b"`,
+		goodService + `,"binds":[{"path":"/proc/sys/vm/overcommit_memory","mode":"ro"}]}`:        "not allowed",
+		goodService + `,"folder":"data"}`:                                                        `"data" is not a plain`,
+		goodService + `,"cgroupProcs":["/etc/passwd"]}`:                                          "not a cgroup.procs",
+		goodService + `,"oomScoreAdj":-1001}`:                                                    "oomScoreAdj",
+		goodService + `,"rlimits":{"stack":1}}`:                                                  `unknown limit "stack"`,
+		goodService + `,"env":{"A=B":"C"}}`:                                                      `environment variable "A=B"`,
+		goodService + `,"env":{"A":"\u0000"}}`:                                                   `environment variable "A"`,
+		goodService + `,"argv":["\u0000"]}`:                                                      "NUL",
+		goodService + `,"listen":[{"name":"api","address":"localhost","port":443}]}`:             `port "api" on localhost:443`,
+		goodService + `,"listen":[{"name":"api","address":"::1%lo","port":443}]}`:                `port "api"`,
+		goodService + `,"handOut":"sockets"}`:                                                    `"sockets" is not a plain`,
+		goodService + `,"listenFrom":"/a/../b"}`:                                                 `"/a/../b" is not a plain`,
+		goodService + `,"listenFrom":"/a","handOut":"/b"}`:                                       "listenFrom excludes",
+		goodService + `,"listenFrom":"/a","listen":[{"name":"api","address":"::1","port":443}]}`: "listenFrom excludes",
+		goodHost + `,"listenFrom":"/a"}`:                                                         "the host has no",
+		goodService + `,"listen":[{"name":"api","address":"::1","port":65536}]}`:                 "cannot unmarshal",
+		goodService + `,"listen":[{"name":"a:b","address":"::1","port":443}]}`:                   `port "a:b"`,
+		goodHost + `,"listen":[{"name":"api","address":"::1","port":443}]}`:                      "the host has no",
+		goodHost + `,"uid":7}`:                                                                   "the host has no uid",
+		goodHost + `,"binds":[{"path":"/usr","mode":"ro"}]}`:                                     "the host has no uid",
+		goodHost + `,"capabilities":["CAP_CHOWN"]}`:                                              `unknown capability "CAP_CHOWN"`,
+		goodHost + `,"folder":""}`:                                                               "not a plain",
 	} {
 		if _, err := parseConfinement([]byte(document)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", document, err, want)
@@ -119,8 +123,13 @@ func FuzzConfinement(f *testing.F) {
 			}
 		}
 		for _, p := range c.Listen {
-			if address, err := netip.ParseAddr(p.Address); c.Kind != kindService || err != nil || address.Zone() != "" || p.Port == 0 || strings.Contains(p.Name, ":") {
+			if address, err := netip.ParseAddr(p.Address); c.Kind != kindService || err != nil || address.Zone() != "" || strings.Contains(p.Name, ":") {
 				t.Fatalf("port accepted: %+v", p)
+			}
+		}
+		for _, path := range []string{c.HandOut, c.ListenFrom} {
+			if path != "" && (c.Kind != kindService || !isPlain(path)) {
+				t.Fatalf("socket accepted: %s", path)
 			}
 		}
 		for _, path := range c.CgroupProcs {

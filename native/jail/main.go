@@ -1,6 +1,6 @@
 // Command mayfly-jail enters a jail and becomes another program there, with the same process id and without any privileges.
 // It is started as root with one argument, a JSON document. With the argument "confine" it confines one of Mayfly's own processes instead
-// (confine.go), and with "kill" it kills processes (kill.go).
+// (confine.go), with "kill" it kills processes (kill.go), and with "hand-out" it holds the listening sockets of a service (handout.go).
 package main
 
 import (
@@ -20,7 +20,7 @@ func init() { runtime.LockOSThread() }
 func main() {
 	debug.SetGCPercent(-1)
 	run, arguments := enter, os.Args[1:]
-	modes := map[string]func([]string) error{"confine": confine, confinedMode: enterConfinement, "kill": kill}
+	modes := map[string]func([]string) error{"confine": confine, confinedMode: enterConfinement, "kill": kill, handOutMode: handOut}
 	if len(arguments) > 0 && modes[arguments[0]] != nil {
 		run, arguments = modes[arguments[0]], arguments[1:]
 	}

@@ -9,12 +9,15 @@ import (
 	"syscall"
 )
 
-// port is a TCP port that the service may not open itself, because it is below 1024. It gets the listening socket as systemd passes one:
-// descriptors from 3 on, LISTEN_FDS says how many and LISTEN_FDNAMES which.
+// port is a TCP port that is opened for a program. It gets the listening socket as systemd passes one: descriptors from 3 on, LISTEN_FDS says how many
+// and LISTEN_FDNAMES which. Several may have the same name.
 type port struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
-	Port    uint16 `json:"port"`
+	// Port is 0 for any free port, or for that of the port before it with the same name.
+	Port uint16 `json:"port"`
+	// Optional ports are left out if they cannot be opened: a name may stand for addresses that the host does not have.
+	Optional bool `json:"optional"`
 }
 
 const (
@@ -31,21 +34,46 @@ func checkPorts(ports []port) error {
 		return fmt.Errorf("%d ports, at most %d are possible", len(ports), maxPorts)
 	}
 	for _, p := range ports {
-		if address, err := netip.ParseAddr(p.Address); err != nil || address.Zone() != "" || p.Port == 0 || !portName.MatchString(p.Name) {
+		if address, err := netip.ParseAddr(p.Address); err != nil || address.Zone() != "" || !portName.MatchString(p.Name) {
 			return fmt.Errorf("port %q on %s:%d", p.Name, p.Address, p.Port)
 		}
 	}
 	return nil
 }
 
-// openPorts listens on the ports, on descriptors from 3 on. It needs root.
-func openPorts(ports []port) error {
-	for index, p := range ports {
-		if err := openPort(p, firstPassedFd+index); err != nil {
-			return fmt.Errorf("%s port %d: %w", p.Address, p.Port, err)
+// openPorts listens on the ports, on descriptors from 3 on, and returns the names of those that are open. Below 1024 it needs root.
+func openPorts(ports []port) ([]string, error) {
+	names := []string{}
+	chosen := map[string]uint16{}
+	for _, p := range ports {
+		if p.Port == 0 {
+			p.Port = chosen[p.Name]
+		}
+		fd := firstPassedFd + len(names)
+		if err := openPort(p, fd); err != nil {
+			if p.Optional {
+				continue
+			}
+			return nil, fmt.Errorf("%s port %d: %w", p.Address, p.Port, err)
+		}
+		names = append(names, p.Name)
+		if bound, err := boundPort(fd); err == nil && chosen[p.Name] == 0 {
+			chosen[p.Name] = bound
 		}
 	}
-	return nil
+	return names, nil
+}
+
+// boundPort is the port that a socket listens on.
+func boundPort(fd int) (uint16, error) {
+	name, err := syscall.Getsockname(fd)
+	switch address := name.(type) {
+	case *syscall.SockaddrInet4:
+		return uint16(address.Port), err
+	case *syscall.SockaddrInet6:
+		return uint16(address.Port), err
+	}
+	return 0, err
 }
 
 func openPort(p port, fd int) error {
@@ -82,20 +110,16 @@ func openPort(p port, fd int) error {
 	return passOn(own, fd)
 }
 
-// passedFds are the descriptors that the program inherits.
-func passedFds(ports []port) []int {
+// passedFds are the descriptors that a program inherits with this many sockets.
+func passedFds(count int) []int {
 	var fds []int
-	for index := range ports {
+	for index := range count {
 		fds = append(fds, firstPassedFd+index)
 	}
 	return fds
 }
 
 // portEnvironment tells the program about its sockets. It is process 1 of its PID namespace.
-func portEnvironment(ports []port) map[string]string {
-	var names []string
-	for _, p := range ports {
-		names = append(names, p.Name)
-	}
-	return map[string]string{"LISTEN_PID": "1", "LISTEN_FDS": strconv.Itoa(len(ports)), "LISTEN_FDNAMES": strings.Join(names, ":")}
+func portEnvironment(names []string) map[string]string {
+	return map[string]string{"LISTEN_PID": "1", "LISTEN_FDS": strconv.Itoa(len(names)), "LISTEN_FDNAMES": strings.Join(names, ":")}
 }

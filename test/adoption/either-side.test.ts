@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { call, createSandbox, exec, type Target } from '../support/api-requests.ts';
@@ -106,9 +108,14 @@ it('without a host process commands and previews go on and creates answer 503; w
   const resumeAgain = service.pauseSupervisor();
   expect(service.killOne('service')).toBe(true);
   expect(await running).toBe('lost');
-  expect(await healthOf(service)).toBe(0);
+  // The port stays open: nobody else gets it, and a request waits for the next service.
+  const { hostname, port: apiPort } = new URL(service.url);
+  const taken = once(createServer().listen(Number(apiPort), hostname), 'listening');
+  await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  const waiting = healthOf(service);
   expect(service.processes.host).toBe(restarted);
   resumeAgain();
+  expect([200, 503]).toContain(await waiting);
   await expect.poll(() => healthOf(service), { timeout: settleMs }).toBe(200);
   expect(service.processes.host).toBe(restarted);
   await exec(service, id, 'touch go');

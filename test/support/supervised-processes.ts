@@ -36,7 +36,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** The processes that a supervisor runs. The service is a child of mayfly-jail, which ends with it. */
+/** The processes that a supervisor runs, apart from the one that holds the service's ports. The service is a child of mayfly-jail, which ends with it. */
 export interface Supervised {
   readonly host: number | undefined;
   readonly service: number | undefined;
@@ -46,8 +46,8 @@ export interface Supervised {
 export function supervisedBy(supervisorPid: number): Supervised {
   const children = childrenOf(supervisorPid);
   const host = children.find((pid) => commandOf(pid).includes('src/host/main.ts'));
-  const jail = children.find((pid) => commandOf(pid).includes(' confine '));
-  return { host, service: jail === undefined ? undefined : childrenOf(jail)[0] };
+  const confined = children.flatMap(childrenOf);
+  return { host, service: confined.find((pid) => commandOf(pid).includes('src/app/main.ts')) };
 }
 
 /** Kills supervisor, host process and service, as if the power of only these had been cut. Machines keep running. */
@@ -59,8 +59,8 @@ export async function crash(supervisor: ChildProcess): Promise<void> {
   signalProcess(pid, 'SIGSTOP');
   const children = childrenOf(pid);
   // The children of the host process are machines, which go on.
-  const { service } = supervisedBy(pid);
-  const killed = [...children, ...(service === undefined ? [] : [service])];
+  const jails = children.filter((child) => commandOf(child).includes(' confine '));
+  const killed = [...children, ...jails.flatMap(childrenOf)];
   for (const child of children) signalProcess(child, 'SIGKILL');
   signalProcess(pid, 'SIGKILL');
   await exited;

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { describeUntrusted, trustedIds } from '@mayfly/server/app';
-import type { HostTools, QemuEngine } from '@mayfly/server/machines';
+import { findLegacyDrop, type HostTools, type QemuEngine } from '@mayfly/server/machines';
 import { type Announcer, formatElapsed, SetupError } from './announce.ts';
 import {
   type BuildPlan,
@@ -33,6 +33,8 @@ export interface PrepareOptions {
   readonly signal: AbortSignal;
   /** The update of the guest to build; by default the last one that was finished. */
   readonly guestUpdate?: string;
+  /** The folder whose code root runs; by default this checkout. */
+  readonly checkout?: string;
 }
 
 /** What set-up builds without starting a machine. */
@@ -57,10 +59,11 @@ const packageLockDeadlineMs = 45 * 60_000;
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const startedMs = performance.now();
   const { environment, announcer } = options;
-  warnOfUntrustedCheckout(announcer);
+  warnOfUntrustedCheckout(options.checkout ?? projectRoot, announcer);
   const guestUpdate = options.guestUpdate ?? (await readGuestUpdate(environment.cacheDir));
   const plan = await planBuild(process.arch, { guestUpdate });
   const parts = await prepareParts(options, plan);
+  await warnOfLegacyFirewall(announcer);
   const engine = await chooseEngine(parts.artifacts, parts.context);
   announcer.line(describeAcceleration(engine));
   const templates = await ensureTemplates(engine, parts.artifacts, parts.context);
@@ -82,12 +85,18 @@ function refuseUntrustedCache(cacheDir: string): void {
 }
 
 /** A warning and no refusal: a user who can change the checkout could also remove this check. Units are refused (see install-service). */
-function warnOfUntrustedCheckout(announcer: Announcer): void {
-  const problem = describeUntrusted(projectRoot, trustedIds(process.env));
+function warnOfUntrustedCheckout(checkout: string, announcer: Announcer): void {
+  const problem = describeUntrusted(checkout, trustedIds(process.env));
   if (problem === undefined || process.getuid?.() !== 0) return;
   announcer.line(
-    `⚠ The checkout ${projectRoot} is not safe from other users: ${problem}. Root runs this code, so they could become root.`,
+    `⚠ The checkout ${checkout} is not safe from other users: ${problem}. Root runs this code, so they could become root.`,
   );
+}
+
+/** Rules of other tools that nft lists are found by the host process, which warns of them too. */
+async function warnOfLegacyFirewall(announcer: Announcer): Promise<void> {
+  const problem = await findLegacyDrop();
+  if (problem !== undefined) announcer.line(`⚠ ${problem.what}. To allow them: ${problem.remedy}`);
 }
 
 /** The part of set-up before the templates: installs packages, and builds what the plan contains unless it is cached. */

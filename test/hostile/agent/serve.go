@@ -11,7 +11,6 @@ import (
 	"mayfly/agent/internal/identity"
 	"mayfly/agent/internal/initsys"
 	"mayfly/agent/internal/port"
-	"mayfly/agent/internal/power"
 	"mayfly/agent/internal/routes"
 	"mayfly/agent/internal/terminal"
 )
@@ -50,7 +49,6 @@ func serve() error {
 		Terminals:  &terminal.Table{Tree: tree},
 		Machine:    identity.Kernel{},
 		SetExpiry:  func(int64) {},
-		PowerOff:   power.Off,
 	}).Handler()
 	server := &attach.Server{Control: gates.control, Data: gates.data, Handler: intercept(handler, gates)}
 	return server.Run(context.Background())

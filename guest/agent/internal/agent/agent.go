@@ -54,7 +54,6 @@ func Run(version string) error {
 		Terminals:  &terminal.Table{Tree: tree},
 		Machine:    identity.Kernel{},
 		SetExpiry:  watch.Set,
-		PowerOff:   power.Off,
 	}).Handler()
 	server := &attach.Server{Control: control, Data: data, Handler: handler}
 	go watch.Run(context.Background(), server.Connected, power.Off)

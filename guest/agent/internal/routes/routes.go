@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"syscall"
-	"time"
 
 	"mayfly/agent/internal/execution"
 	"mayfly/agent/internal/fault"
@@ -25,7 +24,6 @@ type Agent struct {
 	Terminals  *terminal.Table
 	Machine    identity.Machine
 	SetExpiry  func(unixMs int64)
-	PowerOff   func()
 }
 
 const protocol = 1
@@ -34,7 +32,6 @@ const protocol = 1
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello", a.hello)
-	mux.HandleFunc("POST /poweroff", a.powerOff)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fault.Send(w, fault.New("not_found", "no such request: %.16s %.200s", r.Method, r.URL.Path))
 	})
@@ -50,14 +47,6 @@ func (a *Agent) Handler() http.Handler {
 func (a *Agent) hello(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("content-type", "application/json")
 	json.NewEncoder(w).Encode(map[string]any{"protocol": protocol, "version": a.Version, "kernel": kernel(), "boot_ms": stats.UptimeMs()})
-}
-
-func (a *Agent) powerOff(w http.ResponseWriter, r *http.Request) {
-	w.WriteHeader(http.StatusAccepted)
-	go func() {
-		time.Sleep(50 * time.Millisecond) // let the response be sent first
-		a.PowerOff()
-	}()
 }
 
 func kernel() string {

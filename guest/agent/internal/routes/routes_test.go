@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"mayfly/agent/internal/cgroup"
 	"mayfly/agent/internal/execution"
@@ -13,10 +12,9 @@ import (
 )
 
 func TestHandler(t *testing.T) {
-	off := make(chan struct{})
 	h := (&Agent{
 		Version: "v", Executions: &execution.Table{Tree: &cgroup.Tree{}}, Terminals: &terminal.Table{}, Machine: identity.Kernel{},
-		SetExpiry: func(int64) {}, PowerOff: func() { close(off) },
+		SetExpiry: func(int64) {},
 	}).Handler()
 	for _, c := range []struct {
 		method, path string
@@ -32,15 +30,5 @@ func TestHandler(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != c.status || body[c.key] == nil {
 			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
 		}
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("POST", "/poweroff", nil))
-	select {
-	case <-off:
-	case <-time.After(5 * time.Second):
-		t.Fatal("still on")
-	}
-	if w.Code != 202 {
-		t.Fatal(w.Code)
 	}
 }

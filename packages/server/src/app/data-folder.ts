@@ -39,6 +39,7 @@ const ownNames = [
   'lock',
   'machines',
   'mayfly.db',
+  'ports.sock',
   'preview-authority',
   'run',
   'service',

@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
-import { listen } from './listen.ts';
+import { listen, refuseOtherPort } from './listen.ts';
+import { StartError } from './start-error.ts';
 
 const config = { host: 'localhost', port: 0, inheritedSockets: {}, apiTls: false, publicUrl: undefined } as const;
 
@@ -32,4 +33,13 @@ test('the API stops although a client keeps an idle connection to the second add
   await once(idle, 'data');
   await Promise.all([once(idle, 'close'), service[Symbol.asyncDispose]()]);
   await expect(fetch(`http://127.0.0.2:${port}/healthz`)).rejects.toThrow();
+});
+
+test('a socket of systemd on another port than the configured one is refused, with what to do', () => {
+  expect(() => refuseOtherPort(8080, 9090, 'MAYFLY')).toThrow(StartError);
+  expect(() => refuseOtherPort(8443, 443, 'MAYFLY_PREVIEW')).toThrow(
+    'systemd listens on port 8443, but MAYFLY_PREVIEW_PORT is 443. Run npx mayfly install-service again',
+  );
+  refuseOtherPort(8080, 8080, 'MAYFLY');
+  refuseOtherPort(40_000, 0, 'MAYFLY');
 });

@@ -17,20 +17,35 @@ export async function listen(
 ): Promise<string> {
   const { host, port, inheritedSockets } = config;
   const options = { listenTextResolver: () => 'listening' };
-  // With a descriptor, host and port say nothing to Node; without the empty host Fastify would also listen on localhost.
-  const inherited = inheritedSockets.api === undefined ? undefined : { host: '', fd: inheritedSockets.api };
+  const inherited = inheritedSockets.api?.map((fd): Place => ({ fd }));
   try {
-    if (inherited !== undefined) await app.listen({ ...options, ...inherited });
-    else if (host === 'localhost') await listenOnAll(app, config, await addressesOf(host), options);
+    if (inherited !== undefined) await listenOnAll(app, config, inherited, options);
+    else if (host === 'localhost') await listenOnAll(app, config, places(await addressesOf(host), port), options);
     else await app.listen({ ...options, host, port });
   } catch (cause) {
     throw new StartError(explainListen(cause, host, port, 'MAYFLY'), { cause });
   }
+  if (inherited !== undefined) refuseOtherPort(boundPort(app, port), port, 'MAYFLY');
   return apiUrl(app, config);
 }
 
 async function lookupAll(name: string): Promise<readonly string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+/** What one server listens on: an address, or a socket that listens already. */
+type Place = { readonly host: string; readonly port: number } | { readonly fd: number };
+
+function places(addresses: readonly string[], port: number): readonly Place[] {
+  return [...new Set(addresses)].map((host) => ({ host, port }));
+}
+
+/** Throws a StartError if an inherited socket is not on the configured port, as after a change of the setting under systemd. */
+export function refuseOtherPort(inherited: number, configured: number, prefix: 'MAYFLY' | 'MAYFLY_PREVIEW'): void {
+  if (configured === 0 || inherited === configured) return;
+  throw new StartError(
+    `systemd listens on port ${inherited}, but ${prefix}_PORT is ${configured}. Run npx mayfly install-service again: it tells systemd which ports to open.`,
+  );
 }
 
 /**
@@ -40,27 +55,28 @@ async function lookupAll(name: string): Promise<readonly string[]> {
 async function listenOnAll(
   app: HttpApp,
   { port, apiTls }: AddressSettings,
-  addresses: readonly string[],
+  wanted: readonly Place[],
   options: { readonly listenTextResolver: () => string },
 ): Promise<void> {
-  const [first = '127.0.0.1', ...others] = new Set(addresses);
-  const further = others.map((address) => {
+  const [first = { host: '127.0.0.1', port }, ...others] = wanted;
+  const further = others.map((place) => {
     // Half-open as in Node's own servers: an HTTP client may end its side of the connection after the request.
     const server = createServer({ allowHalfOpen: !apiTls, noDelay: true });
     server.on('connection', (socket) => app.server.emit('connection', socket));
-    return { address, server };
+    return { place, server };
   });
   const closed: Promise<unknown>[] = [];
   app.addHook('preClose', async () => {
     for (const { server } of further) closed.push(new Promise((resolve) => server.close(resolve)));
   });
   app.addHook('onClose', async () => void (await Promise.all(closed)));
-  await app.listen({ ...options, host: first, port });
-  for (const { address, server } of further) {
+  // With a descriptor, host and port say nothing to Node; without the empty host Fastify would also listen on localhost.
+  await app.listen({ ...options, ...('fd' in first ? { host: '', fd: first.fd } : first) });
+  for (const { place, server } of further) {
     server.maxConnections = app.server.maxConnections;
     // localhost may name an address that this host does not have.
     server.on('error', () => {});
-    server.listen({ host: address, port: boundPort(app, port) });
+    server.listen('fd' in place ? { fd: place.fd } : { host: place.host, port: boundPort(app, port) });
     await once(server, 'listening').catch(() => {});
   }
 }

@@ -5,7 +5,7 @@ import { startGateway } from '../gateway/server/start-gateway.ts';
 import { CertificateError, type Certificates } from '../gateway/tls/certificates.ts';
 import { openCertificates } from '../gateway/tls/open-certificates.ts';
 import type { Config } from './config.ts';
-import { explainListen } from './listen.ts';
+import { explainListen, refuseOtherPort } from './listen.ts';
 import { StartError, TemporaryStartError } from './start-error.ts';
 
 /** The running preview gateway. */
@@ -46,11 +46,12 @@ export async function startPreviews(
   const gateway = acquired.use(
     await startGateway({
       ...{ core, domain, host, port, trustProxy, certificates, limits },
-      inheritedFd: config.inheritedSockets.previews,
+      inheritedFd: config.inheritedSockets.previews?.[0],
     }).catch((cause: unknown) => {
       throw new StartError(explainListen(cause, host, port, 'MAYFLY_PREVIEW'), { cause });
     }),
   );
+  if (config.inheritedSockets.previews !== undefined) refuseOtherPort(gateway.port, port, 'MAYFLY_PREVIEW');
   const { rootFile } = certificates;
   const root = rootFile === undefined ? undefined : await readFile(rootFile, 'utf8');
   const publicPort = config.previewPublicPort ?? gateway.port;

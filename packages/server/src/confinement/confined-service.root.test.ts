@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { join } from 'node:path';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -19,7 +21,8 @@ import { hasGo, jailProgram } from '../../test/network/go-tools.ts';
 import { selfSigned } from '../../test/network/self-signed.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
 import { PostgresServer } from '../../test/store/postgres-server.ts';
-import { type PrivilegedPort, privilegedPorts } from './privileged-ports.ts';
+import { PortHolder } from '../supervisor/port-holder.ts';
+import type { ListeningPort } from './listening-ports.ts';
 import { serviceConfinement } from './spec.ts';
 import { notStartedCode, startConfined } from './start-confined.ts';
 import { copyTlsFiles } from './tls-copy.ts';
@@ -62,7 +65,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
   });
 
   /** Starts the service with settings. */
-  async function start(settings: NodeJS.ProcessEnv = {}, listen: readonly PrivilegedPort[] = []) {
+  async function start(settings: NodeJS.ProcessEnv = {}, listenFrom?: string) {
     const env = {
       MAYFLY_DATA_DIR: folders.serviceDir,
       MAYFLY_PORT: '0',
@@ -72,7 +75,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
       MAYFLY_BOOTSTRAP_API_KEY: key,
       ...settings,
     };
-    const plan = { ...folders.plan([script], env), listen };
+    const plan = { ...folders.plan([script], env), listenFrom };
     const child = startConfined(jailProgram(), serviceConfinement(plan), { stdout: 'pipe' });
     running = child;
     const lines = linesOf(child);
@@ -159,15 +162,24 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
     expect((await service.stop()).code).toBe(0);
   });
 
+  /** Holds ports as the supervisor does. */
+  const hold = (ports: readonly ListeningPort[]) =>
+    PortHolder.start({
+      jailPath: jailProgram(),
+      user: folders.user,
+      ports,
+      socketPath: join(dirname(folders.serviceDir), 'ports.sock'),
+    });
+
   it('serves ports below 1024 without the right to open them', async () => {
     // An address of the loopback network that nobody else uses.
     const host = '127.0.0.78';
-    const wanted = [
-      { name: 'api', host, port: 1013 },
-      { name: 'previews', host, port: 1014 },
-    ] as const;
+    await using holder = await hold([
+      { name: 'api', address: host, port: 1013 },
+      { name: 'previews', address: host, port: 1014 },
+    ]);
     const settings = { MAYFLY_HOST: host, MAYFLY_PORT: '1013', MAYFLY_PREVIEW_PORT: '1014' };
-    const service = await start(settings, await privilegedPorts(wanted, 1024));
+    const service = await start(settings, holder.socketPath);
     expect([service.url, service.previewUrl]).toEqual([`http://${host}:1013`, 'https://*.localhost:1014/']);
     expect((await fetch(`${service.url}/v1/account`, { headers })).status).toBe(200);
     const visit = await getOverTls(
@@ -181,6 +193,57 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('the service, confined', () 
     expect(visit.statusCode).toBe(404);
     visit.resume();
     expect((await service.stop()).code).toBe(0);
+  });
+
+  it('is killed and started again while its ports stay open: nobody else gets them, and who connects meanwhile is served', async () => {
+    const [host, second] = ['127.0.0.78', '127.0.0.79'];
+    const holder = await hold([
+      { name: 'api', address: host, port: 0 },
+      { name: 'api', address: second, port: 0 },
+      { name: 'api', address: '192.0.2.1', port: 0, optional: true },
+      { name: 'previews', address: host, port: 0 },
+    ]);
+    await using _held = holder;
+    const settings = { MAYFLY_HOST: host };
+    const first = await start(settings, holder.socketPath);
+    const port = Number(new URL(first.url).port);
+    expect((await fetch(`http://${second}:${port}/healthz`)).status).toBe(200);
+    const pid = confinedPid(first.child);
+    first.child.kill('SIGKILL');
+    await expect.poll(() => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone')).toMatch(/^gone$|\) Z /);
+
+    for (const address of [host, second]) {
+      const other = createServer().listen(port, address);
+      await expect(once(other, 'listening')).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    }
+    const waiting = [host, second].map((address) => {
+      const client = connect({ host: address, port });
+      client.write(`GET /healthz HTTP/1.1\r\nhost: ${address}\r\nconnection: close\r\n\r\n`);
+      return { client, response: text(client) };
+    });
+    await Promise.all(waiting.map(({ client }) => once(client, 'connect')));
+
+    const next = await start(settings, holder.socketPath);
+    expect(next.url).toBe(first.url);
+    for (const { response } of waiting) expect(await response).toMatch(/^HTTP\/1\.1 (?:200|503) /);
+    await holder[Symbol.asyncDispose]();
+    expect(holder.isUsable).toBe(false);
+    expect((await fetch(`${next.url}/healthz`)).status).toBe(200);
+    expect((await next.stop()).code).toBe(0);
+    await expect(once(connect({ host, port }), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('is not started without the process that holds its ports, which says what it could not open', async () => {
+    const taken = createServer().listen(0, '127.0.0.78');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    await expect(hold([{ name: 'api', address: '127.0.0.78', port }])).rejects.toThrow(`exit code ${notStartedCode}`);
+    taken.close();
+    const plan = { ...folders.plan([script]), listenFrom: '/nowhere/ports.sock' };
+    const child = startConfined(jailProgram(), serviceConfinement(plan), { stdout: 'pipe', stderr: 'pipe' });
+    const said = child.stderr ? await text(child.stderr) : '';
+    expect(said).toContain('mayfly-jail: listen: connect to /nowhere/ports.sock: no such file or directory');
+    expect(await exitCodeOf(child)).toBe(notStartedCode);
   });
 
   describe('with PostgreSQL', () => {

@@ -1,5 +1,5 @@
 /** The entry `@mayfly/server/confinement`: the user, limits and ports of the service, which set-up checks and prepares. */
-export { type PrivilegedPort, privilegedPorts } from './privileged-ports.ts';
+export { type ListeningPort, resolvePorts } from './listening-ports.ts';
 export { serviceLimits } from './process-cgroup.ts';
 export {
   findGroup,

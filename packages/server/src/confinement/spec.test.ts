@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { processesInstance } from '../machines/qemu/owners/owner-records.ts';
-import { privilegedPorts } from './privileged-ports.ts';
+import { resolvePorts } from './listening-ports.ts';
 import { serviceLimits } from './process-cgroup.ts';
-import { hostConfinement, type ServicePlan, serviceConfinement, serviceFolders } from './spec.ts';
+import { holderConfinement, hostConfinement, type ServicePlan, serviceConfinement, serviceFolders } from './spec.ts';
 import { parsePasswd } from './system-user.ts';
 
 function plan(arch: 'arm64' | 'x64', env: NodeJS.ProcessEnv = {}): ServicePlan {
@@ -102,18 +102,28 @@ it('binds nothing by name in the folder that the service can write to', () => {
   expect(pathsOf({ NODE_EXTRA_CA_CERTS: inside, PGHOST: '/var/lib/mayfly/service' })).toEqual(pathsOf({}));
 });
 
-it('passes ports below 1024 as sockets, with the addresses of their hosts', async () => {
+it('opens ports at the addresses of their hosts, the API on all of localhost', async () => {
   const wanted = [
-    { name: 'api', host: '0.0.0.0', port: 443 },
-    { name: 'previews', host: 'localhost', port: 8443 },
+    { name: 'api', host: 'localhost', port: 443 },
+    { name: 'previews', host: '0.0.0.0', port: 0 },
   ] as const;
-  const ports = await privilegedPorts(wanted, 1024);
-  expect(ports).toEqual([{ name: 'api', address: '0.0.0.0', port: 443 }]);
-  expect(serviceConfinement({ ...plan('arm64'), listen: ports }).listen).toEqual(ports);
-  expect(await privilegedPorts(wanted, 80)).toEqual([]);
-  expect(await privilegedPorts([{ name: 'api', host: '127.0.0.1', port: 0 }], 1024)).toEqual([]);
-  const [named] = await privilegedPorts([{ name: 'api', host: 'localhost', port: 80 }], 1024);
-  expect(['127.0.0.1', '::1']).toContain(named?.address);
+  const ports = await resolvePorts(wanted);
+  const [api, ...others] = ports;
+  expect(['127.0.0.1', '::1']).toContain(api?.address);
+  expect(others.pop()).toEqual({ name: 'previews', address: '0.0.0.0', port: 0 });
+  for (const other of others) expect(other).toMatchObject({ name: 'api', port: 443, optional: true });
+});
+
+it('a holder of ports sees nothing but its program, and the service gets the ports from it', () => {
+  const ports = [{ name: 'api', address: '::1', port: 443 }] as const;
+  const user = { uid: 7, gid: 8 };
+  const holder = holderConfinement({ jailPath: '/jail', user, ports, socketPath: '/data/ports.sock' });
+  expect(holder).toMatchObject({
+    ...{ kind: 'service', ...user, binds: [{ path: '/jail', mode: 'exec' }], listen: ports, env: {} },
+    ...{ program: '/jail', argv: ['hand-out'], handOut: '/data/ports.sock', endWithParent: true },
+  });
+  const { listenFrom } = serviceConfinement({ ...plan('arm64'), listenFrom: '/data/ports.sock' });
+  expect(listenFrom).toBe('/data/ports.sock');
 });
 
 it('binds a folder before the paths inside it', () => {

@@ -4,7 +4,7 @@ import { runFolderOf } from '../machines/protocol/run-folder.ts';
 import type { Arch } from '../machines/qemu/engine.ts';
 import { hostCapabilities } from '../machines/qemu/host-capabilities.ts';
 import { type Bind, outerFirst } from '../machines/qemu/jail/spec.ts';
-import type { PrivilegedPort } from './privileged-ports.ts';
+import type { ListeningPort } from './listening-ports.ts';
 import { type ServiceFiles, serviceBinds, serviceEnvironment } from './service-view.ts';
 
 /** The JSON document that `mayfly-jail confine` reads: how one of Mayfly's own processes runs. `native/jail/confinement.go` documents the fields. */
@@ -15,7 +15,9 @@ export interface ConfinementSpec {
   readonly capabilities?: readonly string[];
   readonly binds?: readonly Bind[];
   readonly tmpBytes?: number;
-  readonly listen?: readonly PrivilegedPort[];
+  readonly listen?: readonly ListeningPort[];
+  readonly handOut?: string;
+  readonly listenFrom?: string;
   readonly cgroupProcs: readonly string[];
   readonly oomScoreAdj: number;
   readonly rlimits: Readonly<Record<string, number>>;
@@ -48,8 +50,8 @@ interface ProcessPlan {
 export interface ServicePlan extends ProcessPlan, Omit<ServiceFiles, 'env'> {
   readonly arch: Arch;
   readonly user: UserIds;
-  /** The ports that it may not open itself. */
-  readonly listen?: readonly PrivilegedPort[];
+  /** The socket of a process that holds its ports; without one it opens them itself. */
+  readonly listenFrom?: string | undefined;
 }
 
 /** The gateway alone serves up to 8,192 visitors, each with a connection to a sandbox's tunnel at most. */
@@ -75,7 +77,7 @@ export function serviceConfinement(plan: ServicePlan): ConfinementSpec {
     gid: plan.user.gid,
     binds: outerFirst(serviceBinds(plan)),
     tmpBytes,
-    listen: plan.listen ?? [],
+    ...(plan.listenFrom !== undefined && { listenFrom: plan.listenFrom }),
     cgroupProcs: plan.cgroupProcs,
     oomScoreAdj: oomScores.service,
     rlimits: { core: 0, memlock: 0, nofile: maxOpenFiles },
@@ -84,6 +86,36 @@ export function serviceConfinement(plan: ServicePlan): ConfinementSpec {
     argv: plan.argv,
     folder: plan.serviceDir,
     env: { ...serviceEnvironment(plan.env), HOME: nowhere, SQLITE_TMPDIR: plan.serviceDir },
+  };
+}
+
+/** A process that holds the ports of the service. */
+export interface HolderPlan {
+  readonly jailPath: string;
+  readonly user: UserIds;
+  readonly ports: readonly ListeningPort[];
+  /** Where it hands them out. */
+  readonly socketPath: string;
+}
+
+/** mayfly-jail itself, confined like the service, with the service's ports open. It sees no file but its program. */
+export function holderConfinement({ jailPath, user, ports, socketPath }: HolderPlan): ConfinementSpec {
+  return {
+    kind: 'service',
+    uid: user.uid,
+    gid: user.gid,
+    binds: [{ path: jailPath, mode: 'exec' }],
+    tmpBytes: 1024 ** 2,
+    listen: ports,
+    handOut: socketPath,
+    cgroupProcs: [],
+    oomScoreAdj: oomScores.service,
+    rlimits: { core: 0, memlock: 0, nofile: 256 },
+    endWithParent: true,
+    program: jailPath,
+    argv: ['hand-out'],
+    folder: '/',
+    env: {},
   };
 }
 

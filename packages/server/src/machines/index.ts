@@ -6,6 +6,7 @@ export { detectEngine, emulating, type QemuEngine } from './qemu/engine.ts';
 export { hostCapabilities } from './qemu/host-capabilities.ts';
 export { tryKernelOnKvm } from './qemu/kvm-guest.ts';
 export { takeDownUnusedHost } from './qemu/network/host/host-network.ts';
+export { findLegacyDrop } from './qemu/network/host/legacy-firewall.ts';
 export { hostStateDir } from './qemu/network/plan/address-plan.ts';
 export { BootStalled, maxBootAttempts } from './qemu/template/boot-watch.ts';
 export { buildTemplate, type WarmUp } from './qemu/template/build.ts';

@@ -21,7 +21,7 @@ import { agentSocketsOf, maxSocketPathBytes } from '../machines/protocol/run-fol
 import { makeRunFolder } from '../machines/qemu/agent-sockets.ts';
 
 /** What stays in the data folder itself, because it belongs to the host process or to the supervisor. */
-const hostNames = ['bases', 'lock', 'machines', 'run', 'service', 'snapshots'];
+const hostNames = ['bases', 'lock', 'machines', 'ports.sock', 'run', 'service', 'snapshots'];
 
 /** What a backup holds of the service's folder, apart from folders. */
 const restoredNames = ['id', 'mayfly.db', 'mayfly.db-wal', 'mayfly.db-shm'];

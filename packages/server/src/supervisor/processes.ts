@@ -22,7 +22,8 @@ import { ProcessKiller } from '../machines/qemu/jail/process-killer.ts';
 import { processesInstance, serviceGroupOf } from '../machines/qemu/owners/owner-records.ts';
 import { runStep } from '../machines/qemu/steps.ts';
 import { hostCeilings, machineLimits } from './machine-limits.ts';
-import { openablePorts } from './privileged-listeners.ts';
+import { openablePorts } from './openable-ports.ts';
+import { PortHolder } from './port-holder.ts';
 
 /** What set-up built: everything that is needed to run machines. */
 export type PreparedMachines = Pick<QemuDriverOptions, 'engine' | 'templates' | 'tools'> & {
@@ -43,6 +44,9 @@ export interface Plan {
 }
 
 export const checkout = join(import.meta.dirname, '../../../..');
+
+/** In the data folder, beside the parts of the service and of the host process. */
+const portsSocketName = 'ports.sock';
 
 const node = { nodePath: process.execPath, checkout };
 
@@ -73,6 +77,7 @@ export class ServiceStarter implements AsyncDisposable {
   readonly #plan: Plan;
   readonly #cgroups: Cgroups;
   readonly #group: string;
+  #holder: PortHolder | undefined;
 
   private constructor(plan: Plan, cgroups: Cgroups) {
     this.#plan = plan;
@@ -106,13 +111,39 @@ export class ServiceStarter implements AsyncDisposable {
       user,
       argv: argvOf('app/main.ts', task),
       cgroupProcs,
-      // After the end of an earlier service, which had them open.
-      listen: task === 'serve' ? await openablePorts(config) : [],
+      // After the end of an earlier service, which had them open too.
+      listenFrom: task === 'serve' ? await this.#holdPorts() : undefined,
       env: { ...process.env, MAYFLY_DATA_DIR: config.dataDir, MAYFLY_CACHE_DIR: config.cacheDir },
     });
   }
 
+  /** Returns where mayfly-jail gets the service's ports. They stay open until they are released; if their holder has ended, they are opened again. */
+  async #holdPorts(): Promise<string> {
+    if (this.#holder && !this.#holder.isUsable) {
+      this.#plan.log.error({}, 'port_holder_ended');
+      await this.releasePorts();
+    }
+    if (!this.#holder) {
+      const { config, machines, user } = this.#plan;
+      this.#holder = await PortHolder.start({
+        jailPath: machines.tools.jailPath,
+        user,
+        ports: await openablePorts(config),
+        socketPath: join(config.dataDir, portsSocketName),
+      });
+    }
+    return this.#holder.socketPath;
+  }
+
+  /** Lets go of the ports, for a stop: from then on they are open only as long as the service has them open. */
+  async releasePorts(): Promise<void> {
+    const holder = this.#holder;
+    this.#holder = undefined;
+    await holder?.[Symbol.asyncDispose]();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.releasePorts();
     await this.endEarlier();
     await this.#cgroups.removeEmptyParents();
   }

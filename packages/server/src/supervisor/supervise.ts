@@ -28,6 +28,8 @@ export async function supervise(machines: PreparedMachines, task: Task = 'serve'
   ignoreClosedTerminal();
   try {
     const config = readConfig();
+    refuseLongPath(config.dataDir);
+    refuseUntrustedFolder(config.dataDir);
     const log = openLog(config);
     const problems = await checkNetworkSupport();
     if (problems.length > 0) throw new StartError(describeHostProblems(problems));
@@ -54,8 +56,6 @@ async function findServiceUser(): Promise<UserIds> {
 
 async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<number> {
   const { config, task, log } = plan;
-  refuseLongPath(config.dataDir);
-  refuseUntrustedFolder(config.dataDir);
   await using acquired = new AsyncDisposableStack();
   acquired.use(lockFolder(config.dataDir, { closed: true, name: supervisorsLock }));
   const starter = task === 'host' ? undefined : await ServiceStarter.open(plan);
@@ -77,6 +77,8 @@ async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<n
   void notifySystemd(hostSocketPath(folders.runDir), stopped.signal, log);
   const code = await Promise.race([stopRequested.then(() => 0), ...processes.map(({ ended }) => ended)]);
   stopped.abort();
+  // First, so that new connections are refused as soon as the service no longer accepts them.
+  await starter?.releasePorts();
   for (const supervised of processes) await supervised.stop();
   return code;
 }

@@ -62,7 +62,12 @@ describe('installing', () => {
       'enable mayfly-host.service mayfly.service',
       'restart mayfly-host.service mayfly.service',
     ]);
-    expect(readdirSync(join(folder, 'units')).toSorted()).toEqual(['mayfly-host.service', 'mayfly.service']);
+    expect(readdirSync(join(folder, 'units')).toSorted()).toEqual([
+      'mayfly-api.socket',
+      'mayfly-host.service',
+      'mayfly-previews.socket',
+      'mayfly.service',
+    ]);
     expect(unit('mayfly.service')).toContain('User=mayfly');
     expect(unit('mayfly-host.service')).toContain('CAP_NET_ADMIN');
     const folders = [
@@ -96,19 +101,25 @@ describe('installing', () => {
     expect(calls.at(-1)).toBe('restart mayfly-host.service mayfly.service');
   });
 
-  test('ports below 1024 become sockets of systemd, and are removed when they are no longer wanted', async () => {
-    await install({ MAYFLY_PORT: '443', MAYFLY_PREVIEW_PORT: '444', MAYFLY_PREVIEW_HOST: '::1' });
+  test('ports become sockets of systemd, which outlive a restart of the service, and are removed when they are no longer wanted', async () => {
+    await install({ MAYFLY_PORT: '443', MAYFLY_PREVIEW_PORT: '8444', MAYFLY_PREVIEW_HOST: '::1' });
     expect(unit('mayfly.service')).toContain('\nSockets=mayfly-api.socket\nSockets=mayfly-previews.socket\n');
     expect(unit('mayfly-api.socket')).toContain(
-      'ListenStream=127.0.0.1:443\nFileDescriptorName=api\nService=mayfly.service\n',
+      'ListenStream=127.0.0.1:443\nBindIPv6Only=both\nFileDescriptorName=api\nService=mayfly.service\n',
     );
-    expect(unit('mayfly-previews.socket')).toContain('ListenStream=[::1]:444\n');
+    expect(unit('mayfly-api.socket')).toContain('\nPartOf=mayfly-host.service\n');
+    expect(unit('mayfly-previews.socket')).toContain('ListenStream=[::1]:8444\n');
     rmSync(host.environmentFile);
     calls = [];
-    await install({ MAYFLY_PORT: '443' });
+    await install({ MAYFLY_PORT: '443', MAYFLY_PREVIEW_PORT: '0' });
     expect(calls[0]).toBe('disable --now mayfly-previews.socket');
     expect(existsSync(join(folder, 'units/mayfly-previews.socket'))).toBe(false);
     expect(unit('mayfly.service')).not.toContain('previews.socket');
+  });
+
+  test('the API is on every address of localhost that this host has', async () => {
+    await install({ MAYFLY_HOST: 'localhost', MAYFLY_PORT: '8081' });
+    expect(unit('mayfly-api.socket')).toMatch(/^ListenStream=(?:127\.0\.0\.1|\[::1\]):8081$/m);
   });
 
   test('fails if the service does not answer, and says where to look', async () => {
@@ -167,7 +178,10 @@ describe('uninstalling', () => {
     mkdirSync(join(folder, 'units/mayfly.service.d'));
     writeFileSync(join(folder, 'units/other.service'), '');
     expect(await uninstallService(host, print)).toBe(0);
-    expect(calls).toEqual(['disable --now mayfly.service mayfly-api.socket mayfly-host.service', 'daemon-reload']);
+    expect(calls).toEqual([
+      'disable --now mayfly.service mayfly-api.socket mayfly-previews.socket mayfly-host.service',
+      'daemon-reload',
+    ]);
     expect(readdirSync(join(folder, 'units'))).toEqual(['other.service']);
     expect(existsSync(host.environmentFile)).toBe(true);
     expect(printed).toContain('Sandboxes stay alive');

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
   type Config,
@@ -9,7 +10,7 @@ import {
   StartError,
   type TrustedIds,
 } from '@mayfly/server/app';
-import { privilegedPorts, serviceLimits } from '@mayfly/server/confinement';
+import { type ListeningPort, resolvePorts, serviceLimits } from '@mayfly/server/confinement';
 import { hostCapabilities, hostStateDir } from '@mayfly/server/machines';
 import { wantedPorts } from '@mayfly/server/supervisor';
 import { SetupError } from '../announce.ts';
@@ -125,8 +126,15 @@ async function planUnits(config: Config, environmentFile: string): Promise<UnitP
     programFolders: [dirname(process.execPath), ...systemFolders],
     hostCapabilities: Object.keys(hostCapabilities).map((name) => name.toUpperCase()),
     serviceMemoryBytes: serviceLimits().memoryBytes,
-    ports: await privilegedPorts(wantedPorts(config)),
+    ports: (await resolvePorts(wantedPorts(config))).filter(canOpen),
   };
+}
+
+/** A unit that names an address which the host does not have fails as a whole, and any free port would be another one after each boot. */
+function canOpen({ address, port, optional }: ListeningPort): boolean {
+  const isHere = () =>
+    Object.values(networkInterfaces()).some((found) => found?.some((each) => each.address === address));
+  return port > 0 && (!optional || isHere());
 }
 
 /** Where a unit looks for programs, npm among them. Root would run whatever is in a folder of the caller's PATH. */

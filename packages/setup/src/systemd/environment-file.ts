@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 
 const heading = `# Settings of Mayfly, one per line; docs/settings.md lists them. Restart after a change: systemctl restart mayfly-host mayfly
-# After a change of folders, certificates or ports below 1024: npx mayfly install-service
+# After a change of folders, certificates, addresses or ports: npx mayfly install-service
 `;
 
 /** The settings that Mayfly's processes read. */

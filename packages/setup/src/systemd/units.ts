@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { PrivilegedPort } from '@mayfly/server/confinement';
+import type { ListeningPort } from '@mayfly/server/confinement';
 
 /** What the units of one installation need to know. All paths are absolute and contain nothing that systemd would interpret. */
 export interface UnitPlan {
@@ -18,13 +18,13 @@ export interface UnitPlan {
   readonly hostCapabilities: readonly string[];
   /** How much memory the service may use. */
   readonly serviceMemoryBytes: number;
-  /** The ports that the service may not open itself. */
-  readonly ports: readonly PrivilegedPort[];
+  /** The ports of the service, which systemd opens. */
+  readonly ports: readonly ListeningPort[];
 }
 
 export const hostUnitName = 'mayfly-host.service';
 export const serviceUnitName = 'mayfly.service';
-const socketUnitName = (name: PrivilegedPort['name']) => `mayfly-${name}.socket`;
+const socketUnitName = (name: ListeningPort['name']) => `mayfly-${name}.socket`;
 
 /** Every unit that an installation may have, in the order in which they are stopped. */
 export const unitNames: readonly string[] = [
@@ -39,8 +39,12 @@ export function unitFiles(plan: UnitPlan): ReadonlyMap<string, string> {
   return new Map([
     [hostUnitName, hostUnit(plan)],
     [serviceUnitName, serviceUnit(plan)],
-    ...plan.ports.map((port): [string, string] => [socketUnitName(port.name), socketUnit(port)]),
+    ...portNames(plan).map((name): [string, string] => [socketUnitName(name), socketUnit(plan, name)]),
   ]);
+}
+
+function portNames({ ports }: UnitPlan): readonly ListeningPort['name'][] {
+  return [...new Set(ports.map(({ name }) => name))];
 }
 
 type Directive = readonly [name: string, value: string | number];
@@ -106,7 +110,7 @@ function hostUnit(plan: UnitPlan): string {
 
 /** The service: its own user, no capability, and of the file system only what it needs. */
 function serviceUnit(plan: UnitPlan): string {
-  const { checkout, nodePath, dataDir, cacheDir, stateDir, environmentFile, serviceMemoryBytes, ports } = plan;
+  const { checkout, nodePath, dataDir, cacheDir, stateDir, environmentFile, serviceMemoryBytes } = plan;
   const module = `${checkout}/packages/server/src/app/main.ts`;
   return unitFile({
     Unit: [
@@ -120,7 +124,7 @@ function serviceUnit(plan: UnitPlan): string {
       ['Type', 'exec'],
       ['User', 'mayfly'],
       ['Group', 'mayfly'],
-      ...ports.map(({ name }): Directive => ['Sockets', socketUnitName(name)]),
+      ...portNames(plan).map((name): Directive => ['Sockets', socketUnitName(name)]),
       ['WorkingDirectory', `${dataDir}/service`],
       ['Environment', `HOME=/nonexistent SQLITE_TMPDIR=${dataDir}/service`],
       ['EnvironmentFile', `-${environmentFile}`],
@@ -175,15 +179,23 @@ function serviceUnit(plan: UnitPlan): string {
   });
 }
 
-/** A port below 1024, which systemd opens and passes on. It is started and stopped with the service. */
-function socketUnit({ name, address, port }: PrivilegedPort): string {
+/**
+ * What systemd opens and passes on. It stays open while the service is restarted, whose own end must not stop it; it is stopped with the host's unit, so that no
+ * connection starts a service that was stopped together with that.
+ */
+function socketUnit({ ports }: UnitPlan, name: ListeningPort['name']): string {
+  const own = ports.filter((port) => port.name === name);
   return unitFile({
     Unit: [
-      ['Description', `Mayfly: port ${port} of ${name === 'api' ? 'the API' : 'previews'}`],
-      ['PartOf', serviceUnitName],
+      ['Description', `Mayfly: port ${own[0]?.port} of ${name === 'api' ? 'the API' : 'previews'}`],
+      ['PartOf', hostUnitName],
     ],
     Socket: [
-      ['ListenStream', `${isIPv6(address) ? `[${address}]` : address}:${port}`],
+      ...own.map(
+        ({ address, port }): Directive => ['ListenStream', `${isIPv6(address) ? `[${address}]` : address}:${port}`],
+      ),
+      // As Node does: "::" accepts IPv4 as well, whatever the host's default is.
+      ['BindIPv6Only', 'both'],
       ['FileDescriptorName', name],
       ['Service', serviceUnitName],
     ],

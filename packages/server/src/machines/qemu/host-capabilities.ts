@@ -37,10 +37,10 @@ export const hostCapabilities: Readonly<Record<string, HostCapability>> = {
     bit: 12,
     reason: 'creates links, taps, addresses, routes, shapers and nftables rules, and forgets connections',
   },
-  net_raw: { bit: 13, reason: 'iptables-legacy lists its rules through a raw socket, to warn of a drop policy' },
   sys_ptrace: {
     bit: 19,
-    reason: 'reads in /proc which files the QEMU processes of vanished owners write, and finds processes under hidepid',
+    reason:
+      'sees processes of other users where /proc is mounted with hidepid and a gid (without it a running machine would count as dead, and its uid as free), and reads which files the QEMU processes of vanished owners write',
   },
   sys_admin: {
     bit: 21,

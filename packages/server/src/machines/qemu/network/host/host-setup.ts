@@ -20,7 +20,6 @@ import {
 } from './kernel-state.ts';
 import {
   allowInDockerUser,
-  findLegacyDrop,
   inspectOtherFirewalls,
   isOwnTableLoaded,
   listChains,
@@ -75,7 +74,7 @@ export async function setUpHost(recordPath: string, connections?: number): Promi
 
   const { useDockerUser, problems } = inspectOtherFirewalls(chains, range);
   if (useDockerUser) await allowInDockerUser(range);
-  return { record: final, problems: [...problems, ...(await findLegacyDrop(range))] };
+  return { record: final, problems };
 }
 
 /** Undoes the set-up, unless a machine's link is left. The caller holds the host's lock. */

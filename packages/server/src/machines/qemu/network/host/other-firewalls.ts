@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { type Cidr, formatCidr } from '../../../ipv4.ts';
 import type { HostProblem } from '../check-support.ts';
@@ -73,22 +72,6 @@ function dropsForwarded({ family, table, hook, policy }: Chain): boolean {
 
 function isDockerUser({ name }: Chain): boolean {
   return name === 'DOCKER-USER';
-}
-
-/** Finds a drop policy in the tables of iptables-legacy, which nft does not list. */
-export async function findLegacyDrop(range: Cidr): Promise<HostProblem[]> {
-  const tables = await readFile('/proc/net/ip_tables_names', 'utf8').catch(() => '');
-  if (!tables.split('\n').includes('filter')) return [];
-  const rules = await runTool('iptables-legacy', ['-S']).catch(() => '');
-  if (!rules.includes('-P FORWARD DROP')) return [];
-  const chain = rules.includes('-N DOCKER-USER') ? 'DOCKER-USER' : 'FORWARD';
-  const block = formatCidr(range);
-  return [
-    {
-      what: 'iptables-legacy drops forwarded packets (policy of FORWARD), so machines have no network',
-      remedy: `iptables-legacy -I ${chain} -s ${block} -j ACCEPT; iptables-legacy -I ${chain} -d ${block} -j ACCEPT`,
-    },
-  ];
 }
 
 /** Docker's documented chain for user rules: https://docs.docker.com/engine/network/packet-filtering-firewalls/ */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StartError, TemporaryStartError } from '../app/start-error.ts';
-import { openablePorts } from './privileged-listeners.ts';
+import { openablePorts } from './openable-ports.ts';
 import { refuseMissingFiles } from './processes.ts';
 
 const host = '127.0.0.1';
@@ -15,9 +15,8 @@ beforeEach(async () => {
 });
 afterEach(() => other.close());
 
-/** As if all ports of this host were below 1024. */
 const open = (settings: Partial<Parameters<typeof openablePorts>[0]>) =>
-  openablePorts({ host, port: 0, previewHost: host, previewPort: 0, ...settings }, 65_536);
+  openablePorts({ host, port: 0, previewHost: host, previewPort: 0, ...settings });
 
 test('a taken port is explained as the service explains it for ports that it opens itself', async () => {
   const refused = open({ port: taken });
@@ -35,7 +34,10 @@ test('a free port is left free for mayfly-jail', async () => {
   other.close();
   await once(other, 'close');
   for (let attempt = 0; attempt < 2; attempt += 1) {
-    expect(await open({ port: taken })).toEqual([{ name: 'api', address: host, port: taken }]);
+    expect(await open({ port: taken })).toEqual([
+      { name: 'api', address: host, port: taken },
+      { name: 'previews', address: host, port: 0 },
+    ]);
   }
 });
 

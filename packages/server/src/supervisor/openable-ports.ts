@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { Config } from '../app/config.ts';
 import { explainListen } from '../app/listen.ts';
 import { StartError, TemporaryStartError } from '../app/start-error.ts';
-import { type PrivilegedPort, privilegedPorts } from '../confinement/privileged-ports.ts';
+import { type ListeningPort, resolvePorts } from '../confinement/listening-ports.ts';
 
 type AddressSettings = Pick<Config, 'host' | 'port' | 'previewHost' | 'previewPort'>;
 
@@ -15,16 +15,13 @@ export function wantedPorts({ host, port, previewHost, previewPort }: AddressSet
   ] as const;
 }
 
-/**
- * The ports that mayfly-jail opens for the service, which may not. Throws a StartError that names the setting if one of them cannot be opened, as the
- * service itself does for all other ports.
- */
-export async function openablePorts(settings: AddressSettings, firstUnprivileged?: number): Promise<PrivilegedPort[]> {
-  const openable: PrivilegedPort[] = [];
+/** Returns the ports that are opened for the service. Throws a StartError that names the setting if one of them cannot be opened. */
+export async function openablePorts(settings: AddressSettings): Promise<ListeningPort[]> {
+  const openable: ListeningPort[] = [];
   for (const each of wantedPorts(settings)) {
     try {
-      const ports = await privilegedPorts([each], firstUnprivileged);
-      for (const found of ports) await tryPort(found);
+      const ports = await resolvePorts([each]);
+      for (const found of ports) if (!found.optional) await tryPort(found);
       openable.push(...ports);
     } catch (cause) {
       const mayPass = cause instanceof Error && 'code' in cause && cause.code === 'EAI_AGAIN';
@@ -36,7 +33,7 @@ export async function openablePorts(settings: AddressSettings, firstUnprivileged
 }
 
 /** Listens on a port for a moment. */
-async function tryPort({ address, port }: PrivilegedPort): Promise<void> {
+async function tryPort({ address, port }: ListeningPort): Promise<void> {
   const server = createServer().listen({ host: address, port, exclusive: true });
   await once(server, 'listening');
   server.close();
