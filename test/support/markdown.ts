@@ -18,7 +18,7 @@ export interface Snippet {
 
 /** Every page that describes Mayfly: those at the root, in docs/ and the README of each folder. */
 export function documentationPages(): Page[] {
-  const folders = ['bench', 'docs', 'guest', 'host'];
+  const folders = ['bench', 'docs', 'guest', 'native'];
   const nested = folders.flatMap((folder) =>
     readdirSync(join(repositoryRoot, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))

@@ -45,7 +45,7 @@ export interface Supervised {
 /** What a supervisor runs at this moment. */
 export function supervisedBy(supervisorPid: number): Supervised {
   const children = childrenOf(supervisorPid);
-  const host = children.find((pid) => commandOf(pid).includes('src/host/main.ts'));
+  const host = children.find((pid) => commandOf(pid).includes('src/host-process/main.ts'));
   const confined = children.flatMap(childrenOf);
   return { host, service: confined.find((pid) => commandOf(pid).includes('src/app/main.ts')) };
 }
