@@ -198,6 +198,19 @@ test('a cleanup that hangs delays neither other cleanups nor the stop beyond its
   expect(lab.hostLog.events).toContain('machine_cleanup_failed');
 });
 
+test('a host process that has stopped leaves a machine that exits later to the next one', async () => {
+  await using lab = await HostLab.open();
+  const service = await lab.connectRaw();
+  await service.greet();
+  await service.call(launch(1, 'm1'));
+  const { newest } = lab.driver;
+  await lab.stopHost();
+  newest.die('killed');
+  await newest.exited;
+  await new Promise(setImmediate);
+  expect(newest.destroyed).toBe(false);
+});
+
 test('launches are refused below the disk reserve, and nothing else is', async () => {
   await using lab = await HostLab.open({ diskReserveBytes: 2 * 1024 ** 3 });
   const service = await lab.connectRaw();

@@ -152,9 +152,10 @@ export class MachineTable {
     return this.#cleanups.idle();
   }
 
-  /** Lets go of all machines, which keep running. */
+  /** Lets go of all machines, which keep running. What a machine holds when it exits later is left to the host process that adopts it. */
   detachAll(): void {
     for (const { machine } of this.#entries.values()) machine.detach();
+    this.#entries.clear();
   }
 
   async #requireDisk(): Promise<void> {
