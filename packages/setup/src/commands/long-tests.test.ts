@@ -8,7 +8,7 @@ describe('a plan', () => {
     const parts = planAll('/go');
     expect(parts.map(({ title }) => title)).toEqual([
       ...staticChecks.map(({ title }) => title),
-      ...['guest agent', 'jail', 'name resolver', 'memory layers'].flatMap((name) => [
+      ...['guest agent', 'jail', 'name resolver', 'memory layers', 'filters of system calls'].flatMap((name) => [
         `${name}: vet`,
         `${name}: tests`,
       ]),
