@@ -21,6 +21,7 @@ import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.t
 import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
 import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
+import { guestLimits } from '#server/guest/guest-limits.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
@@ -89,6 +90,14 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `${seconds(defaultPoolDeadlines.connectMs)} for a connection, ${seconds(defaultPoolDeadlines.answerMs)} for a query`,
     `loses the last calls only | ${auditDelayMs} ms |`,
     `older than the retention (${config.retentionDays} days) are removed in the background, without delaying requests | ${retentionPeriodMs === 3_600_000 ? 'an hour' : seconds(retentionPeriodMs)} |`,
+  ],
+  'docs/agent-protocol.md': [
+    `of up to ${thousands(guestLimits.http2FrameBytes)} bytes and without padding`,
+    `in one frame of up to ${thousands(guestLimits.headersFrameBytes)} bytes, and at most ${guestLimits.unexpectedFrames} interim`,
+    `At most ${guestLimits.unexpectedFrames} \`SETTINGS\` and \`PING\``,
+    `${guestLimits.frameCredit}, and one more for every ${guestLimits.sentBytesPerFrame} bytes that the host has sent, of which at most ${thousands(guestLimits.mostFrameCredit)}`,
+    `Headers count as one more for every ${guestLimits.headersBytesPerFrame} bytes`,
+    `handles ${guestLimits.framesPerTurn} frames of a connection in one turn`,
   ],
   'docs/host-protocol.md': [
     `Version ${protocolVersion}.`,

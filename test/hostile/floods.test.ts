@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defaultBudgets } from '#server/core/budgets/budgets.ts';
 import { untilShortTurns } from '#server-test/longest-turn.ts';
 import {
   call,
@@ -29,6 +29,8 @@ const rounds = 7;
 const stallMs = length(10_000, 60_000);
 /** So low that a slow machine reaches it too. */
 const gatewayLimits = { newConnectionsBurst: 128, newConnectionsPerSecond: 16 };
+/** The largest body that the API accepts. */
+const uploadBytes = 11_000_000;
 const sizes = length(
   { responses: 120, names: 12_000, handshakes: 600 },
   { responses: 120, names: 50_000, handshakes: 3_000 },
@@ -148,14 +150,57 @@ function makeNames(): Promise<ExecutionBody> {
   return made;
 }
 
-/** Sends a request on a connection of its own and never reads the response. */
-async function neverRead(path: string): Promise<Socket> {
+/** Opens a connection to the API. */
+async function connectApi(): Promise<Socket> {
   const { port } = new URL(service.url);
   const socket = connectTcp(Number(port), '127.0.0.1').pause();
   socket.on('error', () => {});
   await once(socket, 'connect');
+  return socket;
+}
+
+/** Sends a request on a connection of its own and never reads the response. */
+async function neverRead(path: string): Promise<Socket> {
+  const socket = await connectApi();
   socket.write(`GET /v1${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${attacker.key}\r\n\r\n`);
   return socket;
+}
+
+/** The body of an upload that is as large as allowed, except for its end. */
+const almostAll = Buffer.alloc(uploadBytes - 1_000, ' ');
+
+/** A request of the attacker whose body arrives at once, except for its end, which arrives byte by byte. */
+class SlowUpload {
+  readonly #socket: Socket;
+  readonly #trickle: NodeJS.Timeout;
+  /** The status of the response; undefined as long as there is none. */
+  status: string | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.once('data', (head: Buffer) => {
+      this.status = /^HTTP\/1\.1 (\d+)/.exec(head.toString('latin1'))?.[1];
+    });
+    const head = `PUT /v1/sandboxes/${attacking.id}/files HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${attacker.key}`;
+    socket.resume().write(`${head}\r\ncontent-length: ${uploadBytes}\r\n\r\n`);
+    socket.write(almostAll);
+    this.#trickle = setInterval(() => {
+      if (socket.writableLength === 0) socket.write(' ');
+    }, 1_000);
+  }
+
+  static async start(): Promise<SlowUpload> {
+    return new SlowUpload(await connectApi());
+  }
+
+  get isOpen(): boolean {
+    return this.status === undefined && !this.#socket.destroyed;
+  }
+
+  end(): void {
+    clearInterval(this.#trickle);
+    this.#socket.destroy();
+  }
 }
 
 describe('a flood neither holds the event loop nor takes the service from another account:', () => {
@@ -265,27 +310,58 @@ describe('a flood neither holds the event loop nor takes the service from anothe
     expect(refused).toBeGreaterThan(0);
   });
 
-  it('tiny frames from a guest', async () => {
-    await attack('tiny frames', async () => {
+  it.each([
+    ['tiny frames', 'endless-tiny-output'],
+    // Frames that HTTP/2 handles without telling the service.
+    ['origin frames', 'origin-flood'],
+    ['late data', 'late-data-flood'],
+  ])('%s from a guest', async (name, mode) => {
+    await attack(name, async () => {
       const sandbox = await createSandbox(attacker, { size: 'medium' });
       let isOver = false;
       let requests = 0;
       const flood = async () => {
         while (!isOver) {
-          const command = 'mayfly-hostile endless-tiny-output';
+          const command = `mayfly-hostile ${mode}`;
           await call(attacker, 'POST', `/sandboxes/${sandbox.id}/exec`, { command, timeout_ms: 10_000 });
           requests += 1;
         }
       };
       const floods = Array.from({ length: 4 }, flood);
-      await wait(500);
+      await expect.poll(() => requests).toBeGreaterThan(0);
       return async () => {
         isOver = true;
-        await Promise.all(floods);
+        // Ends the requests that wait for an agent that does nothing but flood.
         await deleteSandbox(attacker, sandbox.id);
-        expect(requests).toBeGreaterThan(0);
+        await Promise.all(floods);
         return { requests };
       };
     });
+  });
+
+  it('120 slow uploads of one key', async () => {
+    const beforeBytes = await service.memoryBytes();
+    const { peakMib } = await attack('slow uploads', async () => {
+      const uploads = await Promise.all(Array.from({ length: 120 }, () => SlowUpload.start()));
+      const refused = () => uploads.filter(({ isOpen }) => !isOpen).length;
+      await expect.poll(refused).toBeGreaterThanOrEqual(uploads.length - defaultBudgets.uploads.perAccount);
+      await expect.poll(() => metric(/^mayfly_body_bytes_held (\d+)/m)).toBeGreaterThan(50 * mib);
+      return async () => {
+        const heldMib = (await metric(/^mayfly_body_bytes_held (\d+)/m)) / mib;
+        // At full length, until the first of them is cut because it is too slow.
+        if (length(false, true)) {
+          const cut = () => uploads.filter(({ status }) => status === '408').length;
+          await expect.poll(cut, { timeout: 180_000 }).toBeGreaterThan(0);
+        }
+        const statuses = new Set(uploads.map(({ status }) => status));
+        expect([...statuses].filter((status) => !['429', '503', '408', undefined].includes(status))).toEqual([]);
+        expect(statuses).toContain('429');
+        for (const upload of uploads) upload.end();
+        await expect.poll(() => metric(/^mayfly_body_bytes_held (\d+)/m)).toBe(0);
+        return { requests: uploads.length, held_mib: Math.round(heldMib) };
+      };
+    });
+    // Without a ceiling, 120 such bodies are 1.2 GiB.
+    expect(peakMib - (beforeBytes - initialBytes) / mib).toBeLessThan(200);
   });
 });

@@ -30,8 +30,9 @@ export const loudModes: readonly Mode[] = [
   ...named('ends-twice', 'starts-twice', 'replays', 'huge-refusal', 'deep-json', 'many-headers'),
   ...named('content-length-short', 'content-length-long', 'content-length-odd', 'status-lies', 'informational'),
   // In HTTP/2 itself.
-  ...typical('ping-flood', 'endless-continuation', 'header-bomb'),
-  ...named('ping-flood-read', 'unsolicited-ping-acks', 'settings-flood', 'settings-flood-read'),
+  ...typical('ping-flood', 'endless-continuation', 'header-bomb', 'origin-flood'),
+  ...named('ping-flood-read', 'unsolicited-ping-acks', 'settings-flood', 'settings-flood-read', 'unsolicited-acks'),
+  ...named('altsvc-flood', 'late-data-flood'),
   ...named('window-flood', 'priority-flood', 'unknown-frame-flood', 'reset-flood', 'empty-data-flood'),
   ...named('padding-flood', 'informational-flood', 'trailers-without-end'),
   ...named('pushed-streams', 'thousands-of-streams', 'unsolicited-responses', 'goaway'),
@@ -50,7 +51,7 @@ export const lastingModes: readonly Mode[] = named(
   'garbage-on-control',
   'reopen-ports',
   'informational',
-  'window-flood',
+  'late-data-flood',
 );
 
 /** Modes of machines that are hostile from their first attach, so that they affect the create. */

@@ -18,6 +18,8 @@ const (
 	frameGoaway       = 7
 	frameWindow       = 8
 	frameContinuation = 9
+	frameAltsvc       = 10
+	frameOrigin       = 12
 
 	flagEndStream  = 1
 	flagAck        = 1

@@ -42,6 +42,10 @@ var takeovers = map[string]func(p *ports){
 	"unsolicited-ping-acks": onCommand(flooding(http2Frame(framePing, flagAck, 0, make([]byte, 8)))),
 	"settings-flood":        onCommand(flooding(http2Frame(frameSettings, 0, 0, []byte{0, 4, 0, 0, 0x40, 0}))),
 	"settings-flood-read":   onCommand(floodingWhileReading(http2Frame(frameSettings, 0, 0, []byte{0, 4, 0, 0, 0x40, 0}))),
+	"unsolicited-acks":      onCommand(flooding(http2Frame(frameSettings, flagAck, 0, nil))),
+	"origin-flood":          onCommand(flooding(http2Frame(frameOrigin, 0, 0, nil))),
+	"altsvc-flood":          onCommand(flooding(http2Frame(frameAltsvc, 0, 0, []byte("\x00\x08http://ah2=\":1\"")))),
+	"late-data-flood":       onCommand(lateData),
 	"window-flood":          onCommand(flooding(http2Frame(frameWindow, 0, 0, []byte{0, 0, 0, 1}))),
 	"priority-flood":        onCommand(flooding(http2Frame(framePriority, 0, 1, []byte{0, 0, 0, 3, 1}))),
 	"unknown-frame-flood":   onCommand(flooding(http2Frame(0xee, 0xff, 7, make([]byte, 30)))),
@@ -174,6 +178,12 @@ func onStream(of func(stream uint32) []byte) func(*session, uint32) {
 		s.respondHead(stream)
 		flooding(of(stream))(s, stream)
 	}
+}
+
+// lateData ends a response and goes on with data on its stream, which the host has no reader for.
+func lateData(s *session, stream uint32) {
+	s.data.Write(http2Frame(frameHeaders, flagEndHeaders|flagEndStream, stream, status200))
+	flooding(http2Frame(frameData, 0, stream, []byte("x")))(s, stream)
 }
 
 func (s *session) respondHead(stream uint32) {

@@ -8,6 +8,7 @@ import type { AgentChannel, Machine } from '../core/ports/machine-driver.ts';
 import { withDeadline } from '../core/scheduling/deadline.ts';
 import { Connection } from './attach/connection.ts';
 import { watchControlPort } from './attach/control-port.ts';
+import { FrameRelay } from './attach/frame-relay.ts';
 import { createNonce, synchronise } from './attach/synchronise.ts';
 import { Http2GuestAgent } from './calls/agent.ts';
 import type { WallClock } from './calls/clock.ts';
@@ -43,11 +44,13 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
     channel.control.on('error', () => {});
     channel.data.on('error', () => {});
     const sessionOver = watchControlPort(channel.control, nonce);
+    let relay: FrameRelay | undefined;
     let connection: Connection | undefined;
     let overReason: string | undefined;
     try {
+      relay = await FrameRelay.open();
       await synchronise(channel, nonce, syncMs, deadlines.attachRepeatMs);
-      const opened = new Connection(channel);
+      const opened = new Connection(channel, relay);
       connection = opened;
       void sessionOver.then((reason) => {
         overReason = reason;
@@ -58,6 +61,7 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
       return agent;
     } catch (cause) {
       connection?.end('the attach failed', cause);
+      relay?.close();
       channel.close();
       channel.data.destroy();
       channel.control.destroy();

@@ -64,6 +64,20 @@ export const guestLimits = Object.freeze({
   extraFrames: 4_096,
   /** How long the answers of one connection are parsed in one turn of the event loop before others get theirs. */
   turnMs: 2,
-  /** HTTP/2 pings, settings and interim responses that one connection may send. An agent sends one settings frame and nothing else. */
+  /** HTTP/2 pings and settings that one connection may send, and likewise interim responses. An agent sends one settings frame and nothing else. */
   unexpectedFrames: 16,
+  /** The payload of an HTTP/2 frame; the default of the protocol, which the host does not change. */
+  http2FrameBytes: 16_384,
+  /** The compressed headers of one answer. An agent needs less than 200 bytes. */
+  headersFrameBytes: 1_024,
+  /** Every so many of them count as one more frame, because each byte may stand for a header. */
+  headersBytesPerFrame: 32,
+  /** HTTP/2 frames of one connection that are handled in one turn of the event loop before others get theirs. */
+  framesPerTurn: 256,
+  /** HTTP/2 frames other than data that a connection may send before the host has sent anything. */
+  frameCredit: 256,
+  /** For every so many bytes that the host sent, the connection may send one more. The shortest request has 19 bytes. */
+  sentBytesPerFrame: 4,
+  /** What a connection can save up of that. */
+  mostFrameCredit: 16_384,
 });

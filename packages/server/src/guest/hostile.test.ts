@@ -303,6 +303,37 @@ describe('a hostile agent, attached', () => {
     await agent.closed;
   });
 
+  it.each([
+    ['ORIGIN', rawFrame(12, 0, 0, Buffer.alloc(0))],
+    ['ALTSVC', rawFrame(10, 0, 0, Buffer.from('\0\x08http://ah2=":1"', 'latin1'))],
+    ['PRIORITY', rawFrame(2, 0, 1, Buffer.from([0, 0, 0, 3, 1]))],
+    ['PRIORITY_UPDATE', rawFrame(16, 0, 0, Buffer.from([0, 0, 0, 1, 0x75]))],
+    ['PUSH_PROMISE', rawFrame(5, 4, 3, Buffer.from([0, 0, 0, 2, 0x82, 0x86, 0x84, 0x41, 1, 0x61]))],
+    ['unknown', rawFrame(0xee, 0, 0, Buffer.alloc(0))],
+    ['CONTINUATION', rawFrame(9, 0, 3, Buffer.alloc(0))],
+    ['WINDOW_UPDATE', rawFrame(8, 0, 0, Buffer.from([0, 0, 0, 1]))],
+    ['RST_STREAM', rawFrame(3, 0, 1, Buffer.from([0, 0, 0, 8]))],
+    ['PING answer', rawFrame(6, 1, 0, Buffer.alloc(8))],
+    ['SETTINGS answer', rawFrame(4, 1, 0, Buffer.alloc(0))],
+    ['empty DATA', rawFrame(0, 0, 1, Buffer.alloc(0))],
+    ['padding', rawFrame(0, 8, 1, Buffer.from([3, 0, 0, 0]))],
+    ['late HEADERS', rawFrame(1, 5, 1, Buffer.from([0x88]))],
+  ])('sends %s frames without end: the connection ends', async (_, piece) => {
+    const peer = await openPeer();
+    const attaching = connector.attachChannel(peer.channel, 5_000);
+    await greetRaw(peer);
+    const agent = await attaching;
+    agents.push(agent);
+    const executing = agent.execute({ ...execute, timeoutMs: 60_000 });
+    executing.catch(() => {});
+    await untilFrame(peer, 1, 0);
+    peer.data.resume();
+    flood(peer, peer.data, Buffer.concat(Array<Buffer>(1_000).fill(piece)));
+    await expectLost(executing, peer);
+    await expect(executing).rejects.toThrow('an HTTP/2 frame that is not accepted');
+    await agent.closed;
+  });
+
   it('sends interim responses without end: the connection ends', async () => {
     const peer = await openPeer();
     const agent = await attached(peer, (stream) => {

@@ -2,6 +2,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import type { AgentChannel } from '../../core/ports/machine-driver.ts';
 import { guestLimits } from '../guest-limits.ts';
+import type { FrameRelay } from './frame-relay.ts';
 import { TurnBudget } from './turn-budget.ts';
 
 /** An HTTP/2 session over a synchronised channel. It ends as a whole, with one reason, and closes the channel. */
@@ -12,14 +13,16 @@ export class Connection {
   /** Shared by all answers of this connection. */
   readonly turn = new TurnBudget(guestLimits.turnMs);
   readonly #channel: AgentChannel;
-  #unexpectedFrames = 0;
+  readonly #relay: FrameRelay;
+  #interimResponses = 0;
   #endReason: GuestUnreachable | undefined;
 
-  constructor(channel: AgentChannel) {
+  constructor(channel: AgentChannel, relay: FrameRelay) {
     this.#channel = channel;
+    this.#relay = relay;
     const { control, data } = channel;
     const session = connect('http://agent', {
-      createConnection: () => data,
+      createConnection: () => relay.socket,
       maxHeaderListPairs: guestLimits.headerPairs,
       maxSessionMemory: guestLimits.sessionMemoryMb,
       maxReservedRemoteStreams: 0,
@@ -32,22 +35,25 @@ export class Connection {
     this.session = session;
     this.closed = new Promise((resolve) => {
       session.once('close', resolve);
-      data.once('close', resolve);
+      relay.socket.once('close', resolve);
     });
     session.on('error', (cause) => this.end('the connection to the agent failed', cause));
     session.on('goaway', () => this.end('the agent closed the HTTP/2 session'));
     session.on('close', () => this.end('the connection to the agent was closed'));
-    session.on('ping', () => this.countUnexpected());
-    session.on('remoteSettings', () => this.countUnexpected());
     session.on('frameError', () => this.end('a frame could not be sent to the agent'));
     session.once('connect', () => {
       // Garbage from the guest may destroy the session before this event.
       if (!session.destroyed) session.setLocalWindowSize(guestLimits.connectionWindowBytes);
     });
-    data.once('close', () => this.end('the data port was closed'));
-    data.once('end', () => this.end('the data port ended'));
+    data.once('close', () => {
+      // After a proper end, the session ends when it has handled the last bytes.
+      if (!data.readableEnded) this.end('the data port was closed');
+    });
+    relay.socket.once('end', () => this.end('the data port ended'));
+    relay.socket.once('close', () => this.end('the data port was closed'));
     control.once('close', () => this.end('the control port was closed'));
     control.once('end', () => this.end('the control port ended'));
+    relay.start(data, (violation) => this.end('the agent sent an HTTP/2 frame that is not accepted', violation));
   }
 
   /** Why the connection ended, for the calls that were lost with it. */
@@ -55,11 +61,10 @@ export class Connection {
     return this.#endReason;
   }
 
-  /** Counts a frame that an agent has no reason to send often, and ends the connection at the limit: each calls into JavaScript. */
-  countUnexpected(): void {
-    this.#unexpectedFrames += 1;
-    if (this.#unexpectedFrames > guestLimits.unexpectedFrames)
-      this.end('the agent sent too many HTTP/2 control frames');
+  /** Counts an interim response, which an agent has no reason to send, and ends the connection at the limit: each costs as much as a small call. */
+  countInterim(): void {
+    this.#interimResponses += 1;
+    if (this.#interimResponses > guestLimits.unexpectedFrames) this.end('the agent sent too many interim responses');
   }
 
   /** Ends everything at once. Only the first reason is kept. */
@@ -67,6 +72,7 @@ export class Connection {
     if (this.#endReason !== undefined) return;
     this.#endReason = new GuestUnreachable(reason, cause === undefined ? undefined : { cause });
     this.session.destroy();
+    this.#relay.close();
     // Node releases the socket only after the peer has read everything, and a guest may never read.
     this.#channel.close();
     this.#channel.data.destroy();

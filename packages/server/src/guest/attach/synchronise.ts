@@ -20,20 +20,13 @@ export async function synchronise(
   const { control, data } = channel;
   const scanner = new MarkerScanner(Buffer.from(`MAYFLY-SYNC ${nonce}\n`));
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
-  // Both are awaited: HTTP/2 takes over the socket itself, and Node aborts the process if a write is still pending then.
-  let found = false;
-  let written = false;
-  const resolveIfBoth = () => {
-    if (found && written) resolve();
-  };
   const onGone = () => reject(new GuestUnreachable('the agent channel closed while attaching'));
   const onData = (chunk: Buffer) => {
     const rest = scanner.push(chunk);
     if (rest !== undefined) {
       data.off('data', onData).pause();
       if (rest.length > 0) data.unshift(rest);
-      found = true;
-      resolveIfBoth();
+      resolve();
     } else if (scanner.droppedBytes > guestLimits.syncBytes) {
       data.off('data', onData).pause();
       reject(new ProtocolViolation(`no marker in ${guestLimits.syncBytes} bytes`));
@@ -50,10 +43,7 @@ export async function synchronise(
       control.on('close', onGone);
       data.on('end', onGone).on('close', onGone).on('data', onData);
       sendAttach();
-      data.write(`\nMAYFLY-SYNC ${nonce}\n`, () => {
-        written = true;
-        resolveIfBoth();
-      });
+      data.write(`\nMAYFLY-SYNC ${nonce}\n`);
     }
     await withDeadline('attaching to the agent', Math.round(deadlineMs), done);
   } catch (error) {

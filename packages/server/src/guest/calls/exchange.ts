@@ -67,8 +67,7 @@ export function exchange<T>(
         for (const chunk of early.splice(0)) sink.push(chunk);
       }),
     );
-    // The agent sends no interim responses. Each of them costs as much as a small call.
-    stream.on('headers', () => connection.countUnexpected());
+    stream.on('headers', () => connection.countInterim());
     stream.on('data', (chunk: Buffer) => {
       const push = () => {
         if (sink === undefined) early.push(chunk);

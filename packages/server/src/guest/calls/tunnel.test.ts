@@ -9,7 +9,7 @@ import { type GuestAgent, GuestRefusal, GuestUnreachable } from '../../core/port
 import { createGuestConnector } from '../connector.ts';
 import { ProtocolViolation } from '../guest-errors.ts';
 
-const impatient = createGuestConnector({ deadlines: { smallCallMs: 200 } });
+const impatient = createGuestConnector({ deadlines: { smallCallMs: 1_000 } });
 const agents: GuestAgent[] = [];
 afterEach(() => {
   for (const agent of agents.splice(0)) agent.close();

@@ -16,6 +16,7 @@ import {
 } from '../../../src/guest/answers/schemas.ts';
 import { emptySink, fileSink, jsonSink, refusalSink, type Sink } from '../../../src/guest/answers/sinks.ts';
 import { watchControlPort } from '../../../src/guest/attach/control-port.ts';
+import { FrameGate } from '../../../src/guest/attach/frame-gate.ts';
 import { createNonce, MarkerScanner, synchronise } from '../../../src/guest/attach/synchronise.ts';
 import { createGuestConnector } from '../../../src/guest/connector.ts';
 import { ProtocolViolation } from '../../../src/guest/guest-errors.ts';
@@ -175,6 +176,24 @@ export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
   nothing: {
     corpus: corpus('refusal'),
     parse: (pieces) => outcome(() => feed(emptySink(), pieces)),
+  },
+  /** HTTP/2 frames, as the host judges them before it handles them. */
+  gate: {
+    corpus: corpus('gate'),
+    parse: (pieces) =>
+      outcome(() => {
+        const gate = new FrameGate(() => 64);
+        let passedBytes = 0;
+        for (const piece of pieces) {
+          for (let rest = piece; rest.length > 0; ) {
+            const { end } = gate.admit(rest, 2);
+            must(end > 0 && end <= rest.length, `${end} of ${rest.length} bytes`);
+            passedBytes += end;
+            rest = rest.subarray(end);
+          }
+        }
+        return passedBytes;
+      }),
   },
   /** Bytes on the data port during an attach; `<nonce>` stands for the host's nonce. */
   attach: { corpus: corpus('attach'), parse: attach, pace: 0.2 },
