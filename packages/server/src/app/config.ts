@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { defaultHeadroom, type HeadroomRules } from '../core/admission/capacity.ts';
 import type { PooledTemplate, PoolTargets } from '../core/pool/pool.ts';
 import { type DiskRates, defaultDiskRates } from '../machines/qemu/argv.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import { type InheritedSockets, inheritedSockets } from './inherited-sockets.ts';
 import * as field from './setting-fields.ts';
 import { isLoopbackHost, setting, wholeNumber } from './setting-fields.ts';
-import { StartError } from './start-error.ts';
 
 const mebibyte = 1_048_576;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -120,7 +120,7 @@ interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** Reads the settings from an environment, by default this process's. Throws a StartError that names every problem. */
+/** Reads the settings from an environment, by default this process's. Throws a StartFailure that names every problem. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const general = environment.safeParse(env);
   const limit = limitEnvironment.safeParse(env);
@@ -130,7 +130,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if (general.success) problems.push(...tlsProblems(general.data), ...exposureProblems(general.data));
   if (limits !== undefined) problems.push(...limitProblems(limits));
   if (problems.length > 0 || !general.success || limits === undefined) {
-    throw new StartError(`Some settings are invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    throw new StartFailure(`Some settings are invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
   }
   const { data } = general;
   return Object.freeze({

@@ -15,9 +15,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { oneLine } from '../core/errors/api-error.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import { lockHolder, tryLock } from '../system/lock-file.ts';
 import { ballastName } from './ballast.ts';
-import { StartError } from './start-error.ts';
 
 /** The data folder, locked by this process until it is disposed of. */
 export interface DataFolder extends Disposable {
@@ -74,7 +74,7 @@ export function lockFolder(
     makeFolder(path);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new StartError(
+    throw new StartFailure(
       `The data folder ${path} is not writable (${oneLine(cause)}). Run as root, or set MAYFLY_DATA_DIR to another folder.`,
       { cause },
     );
@@ -84,7 +84,7 @@ export function lockFolder(
   if (lock !== undefined) return lock;
   const pid = lockHolder(join(path, name));
   const holder = pid === undefined ? '' : ` (process ${pid})`;
-  throw new StartError(
+  throw new StartFailure(
     `Another Mayfly service${holder} is using the data folder ${path}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
   );
 }
@@ -97,7 +97,7 @@ function closeToOthers(path: string): void {
   if ((statSync(path).mode & 0o077) === 0) return;
   const foreign = readdirSync(path).filter((name) => name !== 'lost+found' && !isOwn(name));
   if (foreign.length > 0) {
-    throw new StartError(
+    throw new StartFailure(
       `The data folder ${path} is open to other users and holds files that are not Mayfly's (${foreign.slice(0, 3).join(', ')}). Set MAYFLY_DATA_DIR to a folder that only Mayfly uses.`,
     );
   }

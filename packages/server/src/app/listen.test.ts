@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import { listen, refuseOtherPort } from './listen.ts';
-import { StartError } from './start-error.ts';
 
 const config = { host: 'localhost', port: 0, inheritedSockets: {}, apiTls: false, publicUrl: undefined } as const;
 
@@ -36,7 +36,7 @@ test('the API stops although a client keeps an idle connection to the second add
 });
 
 test('a socket of systemd on another port than the configured one is refused, with what to do', () => {
-  expect(() => refuseOtherPort(8080, 9090, 'MAYFLY')).toThrow(StartError);
+  expect(() => refuseOtherPort(8080, 9090, 'MAYFLY')).toThrow(StartFailure);
   expect(() => refuseOtherPort(8443, 443, 'MAYFLY_PREVIEW')).toThrow(
     'systemd listens on port 8443, but MAYFLY_PREVIEW_PORT is 443. Run npx mayfly install-service again',
   );

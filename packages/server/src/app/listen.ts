@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer, isIPv6 } from 'node:net';
 import type { HttpApp } from '../http/http-app.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import type { Config } from './config.ts';
-import { StartError } from './start-error.ts';
 
 type AddressSettings = Pick<Config, 'host' | 'port' | 'inheritedSockets' | 'apiTls' | 'publicUrl'>;
 
@@ -23,7 +23,7 @@ export async function listen(
     else if (host === 'localhost') await listenOnAll(app, config, places(await addressesOf(host), port), options);
     else await app.listen({ ...options, host, port });
   } catch (cause) {
-    throw new StartError(explainListen(cause, host, port, 'MAYFLY'), { cause });
+    throw new StartFailure(explainListen(cause, host, port, 'MAYFLY'), { cause });
   }
   if (inherited !== undefined) refuseOtherPort(boundPort(app, port), port, 'MAYFLY');
   return apiUrl(app, config);
@@ -40,10 +40,10 @@ function places(addresses: readonly string[], port: number): readonly Place[] {
   return [...new Set(addresses)].map((host) => ({ host, port }));
 }
 
-/** Throws a StartError if an inherited socket is not on the configured port, as after a change of the setting under systemd. */
+/** Throws a StartFailure if an inherited socket is not on the configured port, as after a change of the setting under systemd. */
 export function refuseOtherPort(inherited: number, configured: number, prefix: 'MAYFLY' | 'MAYFLY_PREVIEW'): void {
   if (configured === 0 || inherited === configured) return;
-  throw new StartError(
+  throw new StartFailure(
     `systemd listens on port ${inherited}, but ${prefix}_PORT is ${configured}. Run npx mayfly install-service again: it tells systemd which ports to open.`,
   );
 }

@@ -2,14 +2,14 @@ import { oneLine } from '../core/errors/api-error.ts';
 import type { Metrics } from '../core/ports/metrics.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import type { Store } from '../core/ports/store/store.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import { openPostgresStore } from '../store/postgres/open.ts';
 import { StoreOpenError } from '../store/sql/database.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import type { Config } from './config.ts';
 import type { DataFolder } from './data-folder.ts';
-import { StartError, TemporaryStartError } from './start-error.ts';
 
-/** Opens the configured database, by default the SQLite file of the data folder. Throws a StartError if it belongs to another data folder. */
+/** Opens the configured database, by default the SQLite file of the data folder. Throws a StartFailure if it belongs to another data folder. */
 export async function openConfiguredStore(
   { databaseUrl }: Pick<Config, 'databaseUrl'>,
   folder: Pick<DataFolder, 'databasePath' | 'id'>,
@@ -20,11 +20,11 @@ export async function openConfiguredStore(
   const store = await openStore(databaseUrl ?? folder.databasePath, log, onFailure).catch((cause: unknown) => {
     const message = cause instanceof StoreOpenError ? cause.message : `The database cannot be used: ${oneLine(cause)}`;
     const isTemporary = cause instanceof StoreOpenError && cause.isTemporary;
-    throw new (isTemporary ? TemporaryStartError : StartError)(message, { cause });
+    throw new StartFailure(message, { cause, mayPass: isTemporary });
   });
   if (await store.owner.belongsTo(folder.id)) return store;
   await store.close();
-  throw new StartError(
+  throw new StartFailure(
     'The database belongs to another data folder: its records describe the machines of that folder. Set MAYFLY_DATA_DIR to that folder, or MAYFLY_DATABASE_URL to another database.',
   );
 }

@@ -4,9 +4,9 @@ import type { GatewayLimits, GatewayNeeds } from '../gateway/gateway-context.ts'
 import { startGateway } from '../gateway/server/start-gateway.ts';
 import { CertificateError, type Certificates } from '../gateway/tls/certificates.ts';
 import { openCertificates } from '../gateway/tls/open-certificates.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import type { Config } from './config.ts';
 import { explainListen, refuseOtherPort } from './listen.ts';
-import { StartError, TemporaryStartError } from './start-error.ts';
 
 /** The running preview gateway. */
 export interface Previews extends AsyncDisposable {
@@ -33,7 +33,7 @@ type Settings = Pick<
   | 'trustProxy'
 >;
 
-/** Starts the preview gateway. Throws a StartError that says what to do. */
+/** Starts the preview gateway. Throws a StartFailure that says what to do. */
 export async function startPreviews(
   core: GatewayNeeds,
   config: Settings,
@@ -48,7 +48,7 @@ export async function startPreviews(
       ...{ core, domain, host, port, trustProxy, certificates, limits },
       inheritedFd: config.inheritedSockets.previews?.[0],
     }).catch((cause: unknown) => {
-      throw new StartError(explainListen(cause, host, port, 'MAYFLY_PREVIEW'), { cause });
+      throw new StartFailure(explainListen(cause, host, port, 'MAYFLY_PREVIEW'), { cause });
     }),
   );
   if (config.inheritedSockets.previews !== undefined) refuseOtherPort(gateway.port, port, 'MAYFLY_PREVIEW');
@@ -71,7 +71,7 @@ async function openConfigured({ dataDir, previewDomain, tlsFiles }: Settings, lo
     return await openCertificates({ domain: previewDomain, dataDir, files: tlsFiles, log });
   } catch (cause) {
     if (!(cause instanceof CertificateError)) throw cause;
-    throw new (cause.isTemporary ? TemporaryStartError : StartError)(cause.message, { cause });
+    throw new StartFailure(cause.message, { cause, mayPass: cause.isTemporary });
   }
 }
 

@@ -7,12 +7,11 @@ import { runFolderOf } from '../machines/protocol/run-folder.ts';
 import { HostVersionMismatch } from '../machines/remote/host-connection.ts';
 import { RemoteDriver } from '../machines/remote/remote-driver.ts';
 import { openLog } from '../process/log.ts';
+import { describeError, reportFailedStart, StartFailure } from '../process/start-failure.ts';
 import { type Config, readConfig } from './config.ts';
 import { writeFirstKey } from './data-folder.ts';
-import { describeError, reportFailedStart } from './failed-start.ts';
 import { greeting, type ShownKey } from './greeting.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
-import { StartError } from './start-error.ts';
 
 /**
  * Serves until the stop is requested, or until a host process of another version makes a restart necessary, and returns the exit code. Running
@@ -140,7 +139,7 @@ async function openRemoteDriver(options: Parameters<typeof RemoteDriver.open>[0]
   try {
     return await RemoteDriver.open(options);
   } catch (error) {
-    if (error instanceof HostVersionMismatch) throw new StartError(error.message, { cause: error });
+    if (error instanceof HostVersionMismatch) throw new StartFailure(error.message, { cause: error });
     throw error;
   }
 }

@@ -3,8 +3,8 @@
 import { text } from 'node:stream/consumers';
 import { QemuDriver } from '../machines/qemu/driver.ts';
 import { NewerMachineRecord } from '../machines/qemu/machine-folder.ts';
-import { CannotStart, cannotStartCode } from '../process/exit-codes.ts';
 import { openLog } from '../process/log.ts';
+import { reportFailedStart, StartFailure } from '../process/start-failure.ts';
 import { ignoreClosedTerminal, watchStopSignals } from '../process/stop-signals.ts';
 import { runHost } from './run-host.ts';
 import { parseHostSettings } from './settings.ts';
@@ -17,11 +17,10 @@ try {
   const log = openLog({ logLevel, process: 'host' });
   const openDriver = () =>
     QemuDriver.open({ ...driverOptions, diskReserveBytes, log }).catch((error: unknown) => {
-      throw error instanceof NewerMachineRecord ? new CannotStart(error.message, { cause: error }) : error;
+      throw error instanceof NewerMachineRecord ? new StartFailure(error.message, { cause: error }) : error;
     });
   const limits = { diskReserveBytes, ...(maxMachines !== undefined && { maxMachines }) };
   process.exitCode = await runHost({ dataDir, serviceGid, openDriver, log, limits }, stopRequested);
 } catch (error) {
-  process.stderr.write(`Mayfly cannot start. ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = error instanceof CannotStart ? cannotStartCode : 1;
+  process.exitCode = reportFailedStart(error);
 }

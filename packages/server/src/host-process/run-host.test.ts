@@ -7,7 +7,7 @@ import { RpcChild } from '../../test/network/rpc.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
 import { runFolderOf } from '../machines/protocol/run-folder.ts';
 import { RemoteDriver } from '../machines/remote/remote-driver.ts';
-import { cannotStartCode } from '../process/exit-codes.ts';
+import { cannotStartCode } from '../process/start-failure.ts';
 import { runProgram } from '../system/run-program.ts';
 
 const worker = new URL('../../test/host-process/host-worker.ts', import.meta.url).pathname;

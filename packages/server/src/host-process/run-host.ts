@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import type { Log } from '../core/ports/runtime.ts';
 import { hostSocketPath, runFolderOf } from '../machines/protocol/run-folder.ts';
-import { CannotStart, cannotStartCode } from '../process/exit-codes.ts';
+import { reportFailedStart, StartFailure } from '../process/start-failure.ts';
 import { tryLock } from '../system/lock-file.ts';
 import { DriverServer } from './driver-server.ts';
 import type { HostLimits } from './host-limits.ts';
@@ -24,7 +24,7 @@ async function startHost(options: HostOptions): Promise<AsyncDisposable> {
   await using acquired = new AsyncDisposableStack();
   const lock = tryLock(join(dataDir, 'lock'), 'exclusive');
   if (lock === undefined) {
-    throw new CannotStart(
+    throw new StartFailure(
       `Another Mayfly is using the data folder ${dataDir}. Stop it, or set MAYFLY_DATA_DIR to another folder.`,
     );
   }
@@ -61,8 +61,6 @@ export async function runHost(options: HostOptions, stopRequested: Promise<void>
     return 0;
   } catch (err) {
     log.error({ err }, 'host_failed');
-    if (!(err instanceof CannotStart)) return 1;
-    process.stderr.write(`Mayfly cannot start. ${err.message}\n`);
-    return cannotStartCode;
+    return err instanceof StartFailure ? reportFailedStart(err) : 1;
   }
 }

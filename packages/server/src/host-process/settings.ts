@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { QemuDriverOptions } from '../machines/qemu/driver.ts';
-import { CannotStart } from '../process/exit-codes.ts';
+import { StartFailure } from '../process/start-failure.ts';
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 const bytes = z.number().positive();
@@ -27,7 +27,7 @@ const settings = z.strictObject({
 export type HostSettings = z.infer<typeof settings>;
 
 /**
- * Parses the document on standard input. Throws CannotStart, which names the first field that does not fit: the writer of the settings keeps writing
+ * Parses the document on standard input. Throws StartFailure, which names the first field that does not fit: the writer of the settings keeps writing
  * the same ones.
  */
 export function parseHostSettings(text: string): HostSettings {
@@ -35,7 +35,7 @@ export function parseHostSettings(text: string): HostSettings {
   try {
     document = JSON.parse(text);
   } catch (cause) {
-    throw new CannotStart(
+    throw new StartFailure(
       'The settings of the host process are not JSON. npm start writes them to its standard input.',
       { cause },
     );
@@ -43,7 +43,7 @@ export function parseHostSettings(text: string): HostSettings {
   const parsed = settings.safeParse(document);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new CannotStart(
+  throw new StartFailure(
     `The settings of the host process do not fit: ${issue?.path.join('.')}: ${issue?.message}. Mayfly was probably changed while it ran. Restart npm start; sandboxes stay alive.`,
   );
 }

@@ -1,6 +1,6 @@
 /** The entry `@mayfly/server/machines`: what set-up needs to check a host and to build templates. */
 export { machineDeadlines } from '../core/ports/machine-deadlines.ts';
-export { checkHostSupport, type HostPaths } from './qemu/check-host.ts';
+export { checkHostSupport, describeHostProblems, type HostPaths } from './qemu/check-host.ts';
 export type { HostTools } from './qemu/driver.ts';
 export { detectEngine, emulating, type QemuEngine } from './qemu/engine.ts';
 export { hostCapabilities } from './qemu/host-capabilities.ts';

@@ -15,10 +15,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { isOwn } from '../app/data-folder.ts';
-import { StartError } from '../app/start-error.ts';
 import { type ServiceFolders, serviceFolders, type UserIds } from '../confinement/spec.ts';
 import { agentSocketsOf, maxSocketPathBytes } from '../machines/protocol/run-folder.ts';
 import { makeRunFolder } from '../machines/qemu/agent-sockets.ts';
+import { StartFailure } from '../process/start-failure.ts';
 
 /** What stays in the data folder itself, because it belongs to the host process or to the supervisor. */
 const hostNames = ['bases', 'lock', 'machines', 'ports.sock', 'run', 'service', 'snapshots'];
@@ -53,19 +53,19 @@ export interface LayoutChanges {
  */
 export function decideLayout({ dataDir, ownerUid, names, service }: LayoutState, user: UserIds): LayoutChanges {
   if (ownerUid === user.uid) {
-    throw new StartError(
+    throw new StartFailure(
       `The data folder ${dataDir} belongs to the user of the service, who may own only the folder service in it. Make it root's: chown root:root ${dataDir}`,
     );
   }
   if (service && !service.isFolder) {
-    throw new StartError(
+    throw new StartFailure(
       `${join(dataDir, 'service')} is not a folder. Move it out of the data folder, then start again.`,
     );
   }
   const moved = names.filter(isServices);
   const taken = moved.filter((name) => service?.names.includes(name));
   if (taken.length > 0) {
-    throw new StartError(
+    throw new StartFailure(
       `The data folder ${dataDir} contains ${taken.join(', ')} twice: in the folder service, which Mayfly uses, and beside it, where earlier versions keep them. If you started an earlier version meanwhile, move those beside it out of the data folder.`,
     );
   }
@@ -169,7 +169,7 @@ export function refuseLongPath(dataDir: string): void {
   const ownBytes = Buffer.byteLength(dataDir);
   const mostBytes = maxSocketPathBytes - (Buffer.byteLength(control) - ownBytes);
   if (ownBytes <= mostBytes) return;
-  throw new StartError(
+  throw new StartFailure(
     `The path of the data folder ${dataDir} has ${ownBytes} bytes, which is too long for the unix sockets in it. Set MAYFLY_DATA_DIR to a path of at most ${mostBytes} bytes.`,
   );
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { StartError, TemporaryStartError } from '../app/start-error.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import { openablePorts } from './openable-ports.ts';
 import { refuseMissingFiles } from './processes.ts';
 
@@ -20,7 +20,7 @@ const open = (settings: Partial<Parameters<typeof openablePorts>[0]>) =>
 
 test('a taken port is explained as the service explains it for ports that it opens itself', async () => {
   const refused = open({ port: taken });
-  await expect(refused).rejects.toThrow(StartError);
+  await expect(refused).rejects.toThrow(StartFailure);
   await expect(refused).rejects.toThrow(`Port ${taken} on ${host} is used by another program.`);
   await expect(open({ previewPort: taken })).rejects.toThrow('set MAYFLY_PREVIEW_PORT to another port');
 });
@@ -43,6 +43,8 @@ test('a free port is left free for mayfly-jail', async () => {
 
 test('a file that a setting names may appear later, e.g. the folder of PostgreSQL’s socket', () => {
   refuseMissingFiles({ PGHOST: '/tmp' });
-  expect(() => refuseMissingFiles({ PGHOST: '/nowhere/postgresql' })).toThrow(TemporaryStartError);
+  expect(() => refuseMissingFiles({ PGHOST: '/nowhere/postgresql' })).toThrow(
+    expect.objectContaining({ name: 'StartFailure', mayPass: true }),
+  );
   expect(() => refuseMissingFiles({ PGHOST: '/nowhere/postgresql' })).toThrow('/nowhere/postgresql must exist');
 });

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Config } from '../app/config.ts';
 import { explainListen } from '../app/listen.ts';
-import { StartError, TemporaryStartError } from '../app/start-error.ts';
 import { type ListeningPort, resolvePorts } from '../confinement/listening-ports.ts';
+import { StartFailure } from '../process/start-failure.ts';
 
 type AddressSettings = Pick<Config, 'host' | 'port' | 'previewHost' | 'previewPort'>;
 
@@ -15,7 +15,7 @@ export function wantedPorts({ host, port, previewHost, previewPort }: AddressSet
   ] as const;
 }
 
-/** Returns the ports that are opened for the service. Throws a StartError that names the setting if one of them cannot be opened. */
+/** Returns the ports that are opened for the service. Throws a StartFailure that names the setting if one of them cannot be opened. */
 export async function openablePorts(settings: AddressSettings): Promise<ListeningPort[]> {
   const openable: ListeningPort[] = [];
   for (const each of wantedPorts(settings)) {
@@ -26,7 +26,7 @@ export async function openablePorts(settings: AddressSettings): Promise<Listenin
     } catch (cause) {
       const mayPass = cause instanceof Error && 'code' in cause && cause.code === 'EAI_AGAIN';
       const message = explainListen(cause, each.host, each.port, each.prefix);
-      throw new (mayPass ? TemporaryStartError : StartError)(message, { cause });
+      throw new StartFailure(message, { cause, mayPass });
     }
   }
   return openable;

@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../app/config.ts';
-import { TemporaryStartError } from '../app/start-error.ts';
 import { freshProcessCgroup, serviceLimits } from '../confinement/process-cgroup.ts';
 import { requiredPaths } from '../confinement/service-view.ts';
 import {
@@ -21,6 +20,7 @@ import { Cgroups } from '../machines/qemu/jail/cgroups.ts';
 import { ProcessKiller } from '../machines/qemu/jail/process-killer.ts';
 import { processesInstance, serviceGroupOf } from '../machines/qemu/owners/owner-records.ts';
 import { runStep } from '../machines/qemu/steps.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import { hostCeilings, machineLimits } from './machine-limits.ts';
 import { openablePorts } from './openable-ports.ts';
 import { PortHolder } from './port-holder.ts';
@@ -153,7 +153,8 @@ export class ServiceStarter implements AsyncDisposable {
 export function refuseMissingFiles(env: NodeJS.ProcessEnv): void {
   const missing = requiredPaths(env).filter((path) => !existsSync(path));
   if (missing.length === 0) return;
-  throw new TemporaryStartError(
+  throw new StartFailure(
     `${missing.join(' and ')} must exist, because MAYFLY_DATABASE_URL, PGHOST, PGPASSFILE or NODE_EXTRA_CA_CERTS names it. Start the database server, or correct the setting.`,
+    { mayPass: true },
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { notStartedCode } from '../confinement/start-confined.ts';
-import { cannotStartCode, cannotStartYetCode } from '../process/exit-codes.ts';
+import { cannotStartCode, cannotStartYetCode } from '../process/start-failure.ts';
 import { describeEnd, RestartPolicy } from './restart-policy.ts';
 
 const crash = { code: null, signal: 'SIGSEGV', uptimeMs: 1_000 } as const;

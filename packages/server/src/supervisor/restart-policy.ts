@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { notStartedCode } from '../confinement/start-confined.ts';
 import { Backoff } from '../core/scheduling/backoff.ts';
-import { cannotStartCode, cannotStartYetCode } from '../process/exit-codes.ts';
+import { cannotStartCode, cannotStartYetCode } from '../process/start-failure.ts';
 
 /** How a process ended. */
 export interface ProcessEnd {

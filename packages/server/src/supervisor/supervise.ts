@@ -1,16 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { readConfig } from '../app/config.ts';
 import { lockFolder, supervisorsLock } from '../app/data-folder.ts';
-import { reportFailedStart } from '../app/failed-start.ts';
-import { describeHostProblems, StartError } from '../app/start-error.ts';
 import { describeUntrusted, trustedIds } from '../app/trusted-folder.ts';
 import { explainUnreadableCode } from '../confinement/readable-code.ts';
 import type { ServiceFolders, UserIds } from '../confinement/spec.ts';
 import { findUser, serviceUserName } from '../confinement/system-user.ts';
 import { copyTlsFiles, TlsFileError } from '../confinement/tls-copy.ts';
 import { hostSocketPath } from '../machines/protocol/run-folder.ts';
+import { describeHostProblems } from '../machines/qemu/check-host.ts';
 import { checkNetworkSupport } from '../machines/qemu/network/check-support.ts';
 import { openLog } from '../process/log.ts';
+import { reportFailedStart, StartFailure } from '../process/start-failure.ts';
 import { ignoreClosedTerminal, watchStopSignals } from '../process/stop-signals.ts';
 import { refuseLongPath, splitDataFolder } from './data-layout.ts';
 import { watchGuestAge } from './guest-age.ts';
@@ -32,7 +32,7 @@ export async function supervise(machines: PreparedMachines, task: Task = 'serve'
     refuseUntrustedFolder(config.dataDir);
     const log = openLog(config);
     const problems = await checkNetworkSupport();
-    if (problems.length > 0) throw new StartError(describeHostProblems(problems));
+    if (problems.length > 0) throw new StartFailure(describeHostProblems(problems));
     protectFromOutOfMemory(log);
     watchGuestAge(machines.guestBuiltAtMs, log);
     return await runProcesses({ config, machines, user: await findServiceUser(), task, log }, stopRequested);
@@ -45,12 +45,12 @@ export async function supervise(machines: PreparedMachines, task: Task = 'serve'
 async function findServiceUser(): Promise<UserIds> {
   const user = await findUser(serviceUserName);
   if (user === undefined) {
-    throw new StartError(
+    throw new StartFailure(
       `This host has no user ${serviceUserName}. Run npm start as root: its set-up creates the user.`,
     );
   }
   const problem = await explainUnreadableCode({ checkout, nodePath: process.execPath }, user);
-  if (problem !== undefined) throw new StartError(problem);
+  if (problem !== undefined) throw new StartFailure(problem);
   return user;
 }
 
@@ -87,7 +87,7 @@ async function runProcesses(plan: Plan, stopRequested: Promise<void>): Promise<n
 function refuseUntrustedFolder(dataDir: string): void {
   const problem = describeUntrusted(dataDir, trustedIds(process.env));
   if (problem === undefined) return;
-  throw new StartError(
+  throw new StartFailure(
     `The data folder ${dataDir} is not safe from other users: ${problem}. Make it root's and close it to others (chown root:root, chmod go-w), or set MAYFLY_DATA_DIR to another folder.`,
   );
 }
@@ -111,6 +111,6 @@ async function provideTlsFiles({ config, user, log }: Plan, { tlsDir }: ServiceF
   try {
     return await copyTlsFiles(config.tlsFiles, { folder: tlsDir, gid: user.gid, log });
   } catch (cause) {
-    throw cause instanceof TlsFileError ? new StartError(cause.message, { cause }) : cause;
+    throw cause instanceof TlsFileError ? new StartFailure(cause.message, { cause }) : cause;
   }
 }

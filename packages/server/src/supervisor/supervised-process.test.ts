@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { RecordedLog } from '../../test/recorded-log.ts';
-import { StartError } from '../app/start-error.ts';
+import { StartFailure } from '../process/start-failure.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 
 let folder: string;
@@ -72,7 +72,7 @@ test('a process that cannot start yet is started again, and the operator is told
 });
 
 test('a reason that the operator must remove ends the supervisor before anything is started', async () => {
-  const attempt = () => Promise.reject(new StartError('Port 443 is used by another program.'));
+  const attempt = () => Promise.reject(new StartFailure('Port 443 is used by another program.'));
   expect(await supervise(attempt).ended).toBe(1);
   expect(said).toEqual([]);
 });
@@ -81,7 +81,7 @@ test('the same reason does not end the supervisor of a process that ran before, 
   let attempts = 0;
   const supervised = supervise(async () => {
     attempts += 1;
-    if (attempts > 1) throw new StartError('Port 443 is used by another program.');
+    if (attempts > 1) throw new StartFailure('Port 443 is used by another program.');
     return spawn('sh', ['-c', 'exit 3']);
   });
   await expect.poll(() => attempts, { timeout: 20_000 }).toBeGreaterThan(2);

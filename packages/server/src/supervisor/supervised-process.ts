@@ -1,10 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { reportFailedStart } from '../app/failed-start.ts';
-import { StartError } from '../app/start-error.ts';
 import { oneLine } from '../core/errors/api-error.ts';
 import type { Log } from '../core/ports/runtime.ts';
+import { reportFailedStart, StartFailure } from '../process/start-failure.ts';
 import { describeEnd, type ProcessEnd, RestartPolicy } from './restart-policy.ts';
 
 export interface SupervisedOptions {
@@ -86,7 +85,7 @@ export class SupervisedProcess {
       return { code, signal, uptimeMs: uptimeMs() };
     } catch (error) {
       // Reported as the process itself reports what keeps it from starting, so that the policy decides about both alike.
-      if (error instanceof StartError) return { code: reportFailedStart(error), signal: null, uptimeMs: uptimeMs() };
+      if (error instanceof StartFailure) return { code: reportFailedStart(error), signal: null, uptimeMs: uptimeMs() };
       this.#options.log.error({ process: this.#options.name, err: error }, 'process_not_started');
       return { code: null, signal: null, uptimeMs: uptimeMs(), error };
     } finally {

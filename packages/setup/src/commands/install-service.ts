@@ -7,7 +7,7 @@ import {
   describeUntrusted,
   isDataFolderInUse,
   readConfig,
-  StartError,
+  StartFailure,
   type TrustedIds,
 } from '@mayfly/server/app';
 import { type ListeningPort, resolvePorts, serviceLimits } from '@mayfly/server/confinement';
@@ -99,7 +99,7 @@ function readSettingsOf(env: NodeJS.ProcessEnv): Config {
   try {
     return readConfig(env);
   } catch (error) {
-    if (error instanceof StartError) throw new SetupError(error.message, { cause: error });
+    if (error instanceof StartFailure) throw new SetupError(error.message, { cause: error });
     throw error;
   }
 }

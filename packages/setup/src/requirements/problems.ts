@@ -1,5 +1,4 @@
-import { describeHostProblems } from '@mayfly/server/app';
-import { checkHostSupport, type HostPaths } from '@mayfly/server/machines';
+import { checkHostSupport, describeHostProblems, type HostPaths } from '@mayfly/server/machines';
 import { SetupError } from '../announce.ts';
 import { aptInstallCalls, backportsSourcesPath, formatSources, type InstallPlan, planInstall } from './install-plan.ts';
 import { debianKeyring, type HostFacts, minimumQemuVersion, missingFor, type Purpose } from './requirements.ts';

@@ -23,6 +23,14 @@ export async function checkHostSupport({ cgroupMount, tunPath }: HostPaths = {})
   ).flat();
 }
 
+/** One message that lists everything the host lacks, each with its remedy. */
+export function describeHostProblems(problems: readonly HostProblem[]): string {
+  return [
+    'This host cannot run virtual machines yet. Nothing was changed.',
+    ...problems.map(({ what, remedy }) => `  • ${what}.\n    Remedy: ${remedy}`),
+  ].join('\n');
+}
+
 /** Returns every problem that prevents this host from limiting machines, with its remedy. Changes nothing. */
 export async function checkCgroupSupport(mountPoint = '/sys/fs/cgroup'): Promise<HostProblem[]> {
   const layout = await detectCgroups(mountPoint).catch(() => undefined);
