@@ -11,7 +11,7 @@ import (
 )
 
 // The listening sockets of the service outlive it in a process of their own: mayfly-jail, confined like a service, in the mode "hand-out". It never
-// accepts a connection. Whoever connects meanwhile waits for the next service, and nobody else can open the ports.
+// accepts a connection. Clients that connect meanwhile wait for the next service, and no other program can open the ports.
 //
 // A jail that starts a service connects to the unix socket, which only root can, and gets the sockets with their names.
 
@@ -48,7 +48,7 @@ func handOutOn(listener int, names []string, fds []int) error {
 		if err != nil {
 			return fmt.Errorf("accept: %w", err)
 		}
-		// If it fails, whoever connected is gone or says so.
+		// If it fails, the jail that connected is gone or reports it.
 		_ = syscall.Sendmsg(conn, []byte(strings.Join(names, ":")), syscall.UnixRights(fds...), nil, syscall.MSG_NOSIGNAL)
 		syscall.Close(conn)
 	}

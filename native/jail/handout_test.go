@@ -79,7 +79,7 @@ func TestSocketsOutliveTheProcessesThatUseThem(t *testing.T) {
 		listener.Close()
 	}
 
-	// Nobody else can open the port, and whoever connects waits.
+	// No other program can open the port, and clients that connect wait.
 	if _, err := net.Listen("tcp", address); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("opened by another: %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 type port struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
-	// Port is 0 for any free port, or for that of the port before it with the same name.
+	// Port is 0 for any free port, or for the number that the port before it with the same name got.
 	Port uint16 `json:"port"`
 	// Optional ports are left out if they cannot be opened: a name may stand for addresses that the host does not have.
 	Optional bool `json:"optional"`

@@ -9,7 +9,7 @@ import { startConfined } from '../confinement/start-confined.ts';
 const stopMs = 10_000;
 
 /**
- * A process that keeps the service's ports open while the service is restarted: nobody else can open them, and whoever connects meanwhile waits for the next
+ * A process that keeps the service's ports open while the service is restarted: no other program can open them, and clients that connect meanwhile wait for the next
  * service. It has no privilege, never accepts a connection, and ends with this process.
  */
 export class PortHolder implements AsyncDisposable {

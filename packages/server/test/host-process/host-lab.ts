@@ -25,7 +25,7 @@ export class HostLab implements AsyncDisposable {
   readonly runDir: string;
   /** What the file system of the machines has left. */
   diskFreeBytes = Number.POSITIVE_INFINITY;
-  /** The group of the socket: a different group from that of this process, if it may choose. */
+  /** The group of the socket: not this process's group, if it may choose. */
   readonly serviceGid: number = process.getuid?.() === 0 ? 54_322 : (process.getgid?.() ?? 0);
   readonly #limits: Partial<HostLimits>;
   readonly #opened = new AsyncDisposableStack();

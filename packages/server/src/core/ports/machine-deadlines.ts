@@ -1,6 +1,6 @@
 /** How long the service waits for machines, in milliseconds. */
 export interface Deadlines {
-  /** For a launch, including its time in the queue. Whoever waits for it is told then, and the launch is cancelled. */
+  /** For a launch, including its time in the queue. After it, the caller gets an error and the launch is cancelled. */
   readonly launchMs: number;
   /** For the agent of a machine, each time it is attached to. */
   readonly attachMs: number;
