@@ -185,6 +185,7 @@ describe('file names', () => {
     for (const name of ['x'.repeat(256), '🦋'.repeat(64)]) {
       expect(await errorOf(put(`long/${name}`, ''))).toBe('400 write_failed');
       expect(await errorOf(get(`long/${name}`))).toBe('404 not_found');
+      expect(await errorOf(get(`long/${name}`, { list: 'true' }))).toBe('404 not_found');
       expect(await errorOf(remove(`long/${name}`))).toBe('400 invalid_request');
     }
     const deep = (segments: number, last: number) =>

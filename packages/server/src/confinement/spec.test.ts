@@ -147,6 +147,7 @@ it('leaves the host the listed capabilities and every variable of its environmen
   expect(host.env).toEqual({ PATH: '/usr/bin' });
   expect(host.capabilities).not.toContain('SYS_MODULE');
   expect(host.capabilities).not.toContain('SYS_RAWIO');
+  expect(host.capabilities).not.toContain('NET_RAW');
   for (const name of ['uid', 'gid', 'binds', 'tmpBytes']) expect(host).not.toHaveProperty(name);
 });
 

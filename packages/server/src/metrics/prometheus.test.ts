@@ -81,6 +81,7 @@ test('counters whose labels are known start at zero', async () => {
   const text = await watched().text();
   expect(text).toContain('mayfly_errors_total{type="internal_error"} 0');
   expect(text).toContain('mayfly_rate_limit_refusals_total{window="creations"} 0');
+  expect(text).toContain('mayfly_capacity_refusals_total{reason="host"} 0');
   expect(text).toContain('mayfly_pool_claims_total{size="large",outcome="miss"} 0');
   expect(text).not.toMatch(/mayfly_(http_requests|store_errors)_total\{/);
 });

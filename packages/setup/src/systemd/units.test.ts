@@ -24,6 +24,7 @@ const textOf = (name: string): string => unitFiles(plan).get(name) ?? '';
 test('the service has no capability, its own user, and cannot see machines or templates', () => {
   const text = textOf(serviceUnitName);
   expect(text).toContain('\nUser=mayfly\n');
+  expect(text).toMatch(/^Environment=HOME=\/nonexistent /m);
   expect(text).toContain('\nCapabilityBoundingSet=\n');
   // The data folder is closed to others: through an empty one the service reaches its two parts and nothing else.
   expect(text).toContain('\nTemporaryFileSystem=/var/lib/mayfly:ro\n');
@@ -36,7 +37,7 @@ test('the service has no capability, its own user, and cannot see machines or te
 test('the host process keeps its list of capabilities, and mounts where the next start finds it', () => {
   const text = textOf(hostUnitName);
   expect(text).toMatch(/^CapabilityBoundingSet=CAP_CHOWN (?:CAP_[A-Z_]+ )*CAP_MKNOD$/m);
-  expect(text).not.toMatch(/CAP_(?:FOWNER|SYS_MODULE|SYS_RAWIO)/);
+  expect(text).not.toMatch(/CAP_(?:FOWNER|NET_RAW|SYS_MODULE|SYS_RAWIO)/);
   // Each of these would give it a mount namespace of its own.
   expect(text).not.toMatch(/^(?:Private|Protect|ReadOnly|ReadWrite|Inaccessible|Bind|TemporaryFileSystem)/m);
 });

@@ -294,6 +294,12 @@ describe('list', () => {
     const answer = await read({ list: 'true' });
     expect([answer.status, answer.body.error.type]).toEqual([400, 'list_failed']);
   });
+
+  test('a name that no directory can have is not found', async () => {
+    service.connector.files.refuse('name_too_long');
+    const answer = await read({ path: 'x'.repeat(256), list: 'true' });
+    expect([answer.status, answer.body.error.type]).toEqual([404, 'not_found']);
+  });
 });
 
 describe('delete', () => {
