@@ -310,8 +310,10 @@ describe('a read', () => {
     expect(await errorOf(get('dangling'))).toBe('404 not_found');
   });
 
-  it('of a file in /proc returns its content', async () => {
+  it('of a file in /proc or /sys returns its content', async () => {
     expect((await read('/proc/sys/kernel/ostype')).content).toBe('Linux\n');
+    const online = '/sys/devices/system/cpu/online';
+    expect((await read(online)).content.trim()).toBe(await run(`cat ${online}`));
     const cpus = await read('/proc/cpuinfo');
     expect(cpus.bytes).toBe(Buffer.byteLength(cpus.content));
     expect(cpus.bytes).toBeGreaterThan(0);

@@ -49,3 +49,10 @@ test('lists exactly the error types and statuses of the specification', () => {
     request_error: 400,
   });
 });
+
+test('says which limits a 429 can come from, and that a request that came too slowly can be sent again', () => {
+  expect(
+    errorTable.rate_limit_exceeded.cause.match(/requests|creations|commands|large requests|unread large responses/g),
+  ).toEqual(['requests', 'creations', 'commands', 'large requests', 'unread large responses']);
+  expect(errorTable.request_error.hint).toContain('After a 408, send it again.');
+});

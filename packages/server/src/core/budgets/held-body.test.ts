@@ -64,3 +64,15 @@ test('more uploads of an account than it may have open are refused, and those of
   await other.admit(mebibyte);
   for (const held of open) held[Symbol.dispose]();
 });
+
+test('a body waits while other accounts hold all memory for bodies', async () => {
+  const budgets = budgetsOf(mebibyte);
+  const [first, second, third] = [new HeldBody(budgets, 'a'), new HeldBody(budgets, 'b'), new HeldBody(budgets, 'c')];
+  await first.admit(mebibyte);
+  await second.admit(mebibyte);
+  const waiting = third.admit(mebibyte);
+  expect([budgets.bodyBytes.held, budgets.bodyBytes.waiting]).toEqual([2 * mebibyte, 1]);
+  first[Symbol.dispose]();
+  await waiting;
+  expect(budgets.bodyBytes.heldBy('c')).toBe(mebibyte);
+});

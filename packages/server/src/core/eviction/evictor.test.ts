@@ -13,7 +13,12 @@ beforeEach(async () => {
 afterEach(() => service[Symbol.asyncDispose]());
 
 /** A host on which only the machines use disk and memory, while these snapshots are being saved. */
-function evictorOn(host: { readonly diskGib?: number; readonly memoryGib?: number; readonly saving?: string[] }) {
+function evictorOn(host: {
+  readonly diskGib?: number;
+  readonly memoryGib?: number;
+  readonly serviceGib?: number;
+  readonly saving?: string[];
+}) {
   const used = (key: 'diskBytes' | 'memoryBytes') =>
     service.driver.machines.reduce((sum, machine) => sum + (machine.destroyed ? 0 : machine.used[key]), 0);
   const ballast = {
@@ -26,7 +31,7 @@ function evictorOn(host: { readonly diskGib?: number; readonly memoryGib?: numbe
     diskFreeBytes: (host.diskGib ?? 100) * gibibyte - used('diskBytes'),
     memoryAvailableBytes: (host.memoryGib ?? 100) * gibibyte - used('memoryBytes'),
     machinesMemoryLeftBytes: Number.POSITIVE_INFINITY,
-    serviceBytes: 0,
+    serviceBytes: (host.serviceGib ?? 0) * gibibyte,
   });
   const core = {
     ...service.core,
@@ -72,6 +77,15 @@ test('it ends as many as needed at once, and none when none would help', async (
   const idle = await createUsing({ memoryBytes: 1024 });
   await evictorOn({ memoryGib: 0.5, diskGib: 1 }).evictor.check();
   expect((await read(idle)).status).toBe('running');
+});
+
+test('no sandbox ends for memory that the service itself holds', async () => {
+  const id = await createUsing({ memoryBytes: 2 * gibibyte });
+  await evictorOn({ memoryGib: 2, serviceGib: 2 }).evictor.check();
+  expect((await read(id)).status).toBe('running');
+  expect(service.core.host.stats().serviceBytes).toBeGreaterThan(0);
+  await evictorOn({ memoryGib: 2 }).evictor.check();
+  expect((await read(id)).status).toBe('failed');
 });
 
 test('a full disk on which the database cannot write: the machine goes first, and the reason is stored as soon as it can be', async () => {

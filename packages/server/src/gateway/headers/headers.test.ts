@@ -139,6 +139,8 @@ test('rewrites the URL of a Refresh header, and a header full of spaces costs no
     const value = `url=${' '.repeat(65_536)}x`;
     expect(outbound([name, value])[name.toLowerCase()]).toBe(value);
   }
+  const tookMs = performance.now() - startedMs;
+  console.log(`two headers with 65,536 spaces were rewritten in ${tookMs.toFixed(1)} ms`);
   // 65,536 squared would take many seconds.
-  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  expect(tookMs).toBeLessThan(1_000);
 });

@@ -261,6 +261,16 @@ test('an expired sandbox is deleted with its machine', async () => {
   expect(service.driver.newest.destroyed).toBe(true);
 });
 
+test('a sandbox whose machine dies after its expiry has expired', async () => {
+  const { body } = await create({ timeout_minutes: 1 });
+  service.clock.advanceMs(60_000);
+  service.driver.newest.die('killed by SIGKILL');
+  await vi.waitFor(
+    async () => expect(await get(body.id)).toMatchObject({ status: 'deleted', status_reason: 'expired' }),
+    { timeout: 30_000 },
+  );
+});
+
 test('a teardown that is stuck delays neither other expiries nor the next sweep', async () => {
   await using stuck = await stubService({ teardownMs: 50 });
   const expiring = async () => {
