@@ -16,7 +16,7 @@ try:
 except ImportError:
     from hashlib import sha256
 if "secrets" in sys.argv:
-    # Only for whoever asks for secrets, and before the snapshot: they are made by a process that was running in it.
+    # Loaded only if secrets are asked for, and before the snapshot: the process that makes them was running in it.
     import ssl
     import uuid
 
