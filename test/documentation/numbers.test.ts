@@ -26,6 +26,8 @@ import { defaultHostLimits } from '#server/host-process/host-limits.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
 import { protocolVersion } from '#server/machines/protocol/messages.ts';
+import { hostUidRange } from '#server/machines/qemu/jail/uid-leases.ts';
+import { resolverUsers } from '#server/machines/qemu/network/resolver/resolver-users.ts';
 import { defaultSilenceMs } from '#server/machines/remote/host-connection.ts';
 import { defaultPoolDeadlines } from '#server/store/postgres/open.ts';
 import { pauses as restartPauses } from '#server/supervisor/restart-policy.ts';
@@ -115,6 +117,9 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `${thousands(defaultGatewayLimits.connectionsPerSource)} per source address (${defaultGatewayLimits.newConnectionsBurst} new ones at once, then ${defaultGatewayLimits.newConnectionsPerSecond} per second)`,
     `${defaultGatewayLimits.streamsPerConnection} requests at once over one HTTP/2 connection, ${formatBytes(defaultGatewayLimits.headerBytes)} of headers each way`,
     `${minutes(defaultGatewayLimits.idleMs)} without a byte, ${word(defaultGatewayLimits.keepAliveMs / 60_000)} minute for a connection without requests`,
+  ],
+  'docs/setup.md': [
+    `user and group ids ${hostUidRange.firstUid} to ${resolverUsers.firstUid + resolverUsers.slots - 1} for machines`,
   ],
   'docs/snapshots.md': [`could not be saved within ${minutes(serviceDeadlines.saveMs)}`],
   'docs/settings.md': [

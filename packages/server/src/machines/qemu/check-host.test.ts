@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { checkCgroupSupport } from './check-host.ts';
+import { checkCgroupSupport, checkHostSupport } from './check-host.ts';
+import { hostUidRange } from './jail/uid-leases.ts';
 
 let root = '';
 beforeEach(async () => {
@@ -31,4 +32,26 @@ it('names a hierarchy in which no group can be created', async () => {
   const [problem] = await checkCgroupSupport(root);
   expect(problem?.what).toBe(`no cgroup can be created under ${join(root, 'memory')} (EEXIST)`);
   expect(problem?.remedy).toContain('remount,rw');
+});
+
+it('reports every user, group and range that has ids of machines', async () => {
+  const id = hostUidRange.firstUid;
+  const sources = {
+    '/etc/subuid': `alice:${id - 1}:2\n`,
+    '/etc/subgid': `bob:${id}:1\n`,
+    passwd: `carol:x:${id}:100::/home/carol:/bin/sh\n`,
+    group: `dave:x:${id}:\n`,
+  };
+  const problems = await checkHostSupport(
+    { cgroupMount: root, tunPath: join(root, 'tun') },
+    async (source) => sources[source],
+  );
+  expect(problems.map(({ what }) => what)).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining('/etc/subuid gives alice the ids'),
+      expect.stringContaining('/etc/subgid gives bob the ids'),
+      expect.stringContaining(`the user carol has the id ${id}`),
+      expect.stringContaining(`the group dave has the id ${id}`),
+    ]),
+  );
 });

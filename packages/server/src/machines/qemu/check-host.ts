@@ -2,7 +2,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { detectCgroups } from './jail/cgroup-layout.ts';
 import { errorCode } from './jail/cgroups.ts';
-import { checkGivenAwayIds } from './jail/given-away-ids.ts';
+import { checkGivenAwayIds, type ReadIdSource } from './jail/given-away-ids.ts';
 import { checkNamespaceSupport, checkTunDevice, type HostProblem } from './network/check-support.ts';
 
 /** Paths to check; the host's usual ones when absent. */
@@ -12,13 +12,16 @@ export interface HostPaths {
 }
 
 /** Checks what machines need and no package installs: cgroups, tun, network namespaces and ids that nobody else has. Changes nothing. */
-export async function checkHostSupport({ cgroupMount, tunPath }: HostPaths = {}): Promise<HostProblem[]> {
+export async function checkHostSupport(
+  { cgroupMount, tunPath }: HostPaths = {},
+  readIdSource?: ReadIdSource,
+): Promise<HostProblem[]> {
   return (
     await Promise.all([
       checkCgroupSupport(cgroupMount),
       checkTunDevice(tunPath),
       checkNamespaceSupport(),
-      checkGivenAwayIds(),
+      checkGivenAwayIds(readIdSource),
     ])
   ).flat();
 }

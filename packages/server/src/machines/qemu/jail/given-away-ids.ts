@@ -25,15 +25,21 @@ export interface IdSources {
   readonly accounts: Readonly<Record<string, string>>;
 }
 
+/** Reads a file, or lists a database of getent. Returns an empty text for one that does not exist. */
+export type ReadIdSource = (source: '/etc/subuid' | '/etc/subgid' | 'passwd' | 'group') => Promise<string>;
+
+const readIdSource: ReadIdSource = async (source) => {
+  const text = source.startsWith('/') ? readFile(source, 'utf8') : runProgram('getent', [source], { deadlineMs });
+  return await text.catch(() => '');
+};
+
 /** Returns a problem for each user, group or range that has ids of machines: its processes could kill machines and read their memory. */
-export async function checkGivenAwayIds(): Promise<HostProblem[]> {
-  const read = (path: string) => readFile(path, 'utf8').catch(() => '');
-  const list = (database: string) => runProgram('getent', [database], { deadlineMs }).catch(() => '');
+export async function checkGivenAwayIds(read: ReadIdSource = readIdSource): Promise<HostProblem[]> {
   const [subuid, subgid, passwd, group] = await Promise.all([
     read('/etc/subuid'),
     read('/etc/subgid'),
-    list('passwd'),
-    list('group'),
+    read('passwd'),
+    read('group'),
   ]);
   return findGivenAwayIds({
     subordinate: { '/etc/subuid': subuid, '/etc/subgid': subgid },
