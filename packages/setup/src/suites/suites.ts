@@ -161,6 +161,7 @@ const rows: readonly Row[] = [
       ),
       ...server('core/previews/visits.ts', 'gateway/gateway-context.ts', 'host-process/host-limits.ts'),
       ...server('http/bodies/slow-body.ts', 'http/slow-readers.ts', 'machines/remote/host-connection.ts'),
+      ...server('machines/qemu/jail/uid-leases.ts', 'machines/qemu/network/resolver/resolver-users.ts'),
       ...server('store/postgres/open.ts', 'supervisor/restart-policy.ts'),
     ],
   },
