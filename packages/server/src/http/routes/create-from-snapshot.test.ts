@@ -34,6 +34,24 @@ test('a copy has the size of the snapshot, a machine made from it, and an identi
   expect((await create({ snapshot_id: snapshotId, size: 'medium' })).status).toBe(201);
 });
 
+test('a copy is charged for its own time, from its own ready_at, at the price of the size of the snapshot', async () => {
+  const snapshotId = await storeSnapshot(service, sandboxId);
+  service.clock.advanceMs(600_000);
+  await service.call('DELETE', `/v1/sandboxes/${sandboxId}`);
+  const summary = () => service.store.ledger.summary('acct_test', 0);
+  const before = await summary();
+  service.clock.advanceMs(3_600_000);
+  service.driver.beforeLaunched = async () => service.clock.advanceMs(60_000);
+  const { body } = await create({ snapshot_id: snapshotId, timeout_minutes: 60 });
+  expect(body.ready_at).toBe(new Date(service.clock.nowMs()).toISOString());
+  service.clock.advanceMs(1_800_000);
+  expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(200);
+  const after = await summary();
+  expect(after.runtimeMs - before.runtimeMs).toBe(1_800_000);
+  // A medium sandbox costs 0.1 USD per hour.
+  expect(after.spentMicroUsd - before.spentMicroUsd).toBe(50_000);
+});
+
 test('a template is found by its alias, and the sandbox names its snapshot', async () => {
   const snapshotId = await storeSnapshot(service, sandboxId, { alias: 'web-app' });
   const { status, body } = await create({ template: 'web-app' });

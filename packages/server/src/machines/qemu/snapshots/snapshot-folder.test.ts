@@ -1,4 +1,4 @@
-import { link, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -106,6 +106,42 @@ test('a snapshot that is missing, damaged or of a newer Mayfly cannot be used, a
   await writeFile(path, JSON.stringify({ version: 99, ...manifest('snap_a') }));
   await expect(snapshots.read('snap_a')).rejects.toThrow('was saved by a newer Mayfly');
   await expect(snapshots.delete('../machines')).rejects.toThrow('not the id of a snapshot');
+});
+
+/** What is on the disks of operators. If a change needs another text, give the manifest a new version and keep a test that reads this one. */
+const version1 = `{
+  "version": 1,
+  "arch": "arm64",
+  "acceleration": "tcg",
+  "machineType": "virt-10.0",
+  "qemuVersion": "10.0.2",
+  "cpuModel": "max",
+  "ramLayers": 2,
+  "diskLayers": 3,
+  "id": "snap_a",
+  "size": "small",
+  "hostCpu": null,
+  "deviceModel": "abc",
+  "createdAtMs": 1
+}
+`;
+
+test('a snapshot of version 1 is read after an upgrade, and is what this version writes', async () => {
+  await save('snap_a');
+  const path = join(folder, 'snap_a', 'snapshot.json');
+  expect(await readFile(path, 'utf8')).toBe(version1);
+  await writeFile(path, version1);
+  expect(await snapshots.read('snap_a')).toEqual({
+    manifest: manifest('snap_a'),
+    files: restoreFilesIn(join(folder, 'snap_a'), counts),
+  });
+});
+
+test('a field that a newer Mayfly added without a new version is ignored', async () => {
+  await save('snap_a');
+  const path = join(folder, 'snap_a', 'snapshot.json');
+  await writeFile(path, version1.replace('{', '{ "added": { "later": true },'));
+  expect((await snapshots.read('snap_a')).manifest).toEqual(manifest('snap_a'));
 });
 
 test('a machine keeps links to the files that it was launched from', async () => {
