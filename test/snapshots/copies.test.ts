@@ -9,6 +9,8 @@ import { askWitness, startWitness, type WitnessSecrets, type WitnessState } from
 
 const copies = length(3, 10);
 const forkCount = length(2, 3);
+/** Memory that is most of the snapshot, and that no copy changes. */
+const ballastMib = 32;
 const dirtiedMib = length(64, 2_048);
 /** Few files and a pause between two builds: at full length, builds keep the machine as busy as it can be. */
 const build = { files: length(50, 200), pauseSeconds: length(0.5, 0) };
@@ -23,7 +25,7 @@ let copied: readonly SandboxBody[] = [];
 beforeAll(async () => {
   service = await startTestService({ ...unlimitedRates, MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '40' });
   original = await createSandbox(service, { timeout_minutes: 120 });
-  before = await startWitness(service, original.id, { secrets: true });
+  before = await startWitness(service, original.id, { ballastMib, secrets: true });
   // Commands of the original that run during the snapshot.
   void exec(service, original.id, 'sleep 3600', { timeout_ms: 600_000 }).catch(() => {});
   snapshot = await takeSnapshot(service, original.id, { name: 'a witness', alias: 'witness' });
@@ -150,6 +152,8 @@ describe(`${copies} copies at once`, () => {
     const [first] = copied;
     const again = await takeSnapshot(service, first?.id ?? '');
     console.log(`bytes on disk: snapshot ${snapshot.bytes}, snapshot of its copy ${again.bytes}`);
+    expect(snapshot.bytes).toBeGreaterThan(ballastMib * 1024 ** 2);
+    expect(again.bytes).toBeLessThan(snapshot.bytes / 2);
     await Promise.all(copied.map(({ id }) => deleteSandbox(service, id)));
     await deleteSnapshot(service, snapshot.id);
     const grandchild = await createSandbox(service, { snapshot_id: again.id });
