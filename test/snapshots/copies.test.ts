@@ -1,7 +1,10 @@
+import { readlink } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gatewayAddress } from '#server/machines/qemu/network/plan/address-plan.ts';
 import { call, createSandbox, deleteSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
 import { length } from '../support/length.ts';
+import { machinePids } from '../support/machine-processes.ts';
 import { unlimitedRates } from '../support/service-settings.ts';
 import { deleteSnapshot, listSnapshots, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
@@ -138,6 +141,15 @@ describe(`${copies} copies at once`, () => {
       }),
     );
     expect(new Set([...machineIds, await output(service, original.id, 'cat /etc/machine-id')]).size).toBe(copies + 1);
+  });
+
+  it('have a network of their own, which works', async () => {
+    // All machines have the same addresses. The gateway, with the name server on port 53, is in the namespace of the machine.
+    await each((id) => output(service, id, `exec 3<>/dev/tcp/${gatewayAddress}/53`));
+    const pids = await machinePids(service.dataDir);
+    const machines = [original, ...copied].map(({ id }) => pids.get(id) ?? 0);
+    const namespaces = await Promise.all(['self', ...machines].map((pid) => readlink(`/proc/${pid}/ns/net`)));
+    expect(new Set(namespaces).size).toBe(copies + 2);
   });
 
   it('go on with the commands of the original, which belong to no execution', async () => {
