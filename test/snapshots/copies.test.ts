@@ -184,7 +184,7 @@ it(`${dirtiedMib} MiB of dirtied memory and a build that runs during the snapsho
   await output(
     service,
     original.id,
-    `mkdir -p build && (while true; do for i in {1..${build.files}}; do echo "int f$i(void) { return $i; }" > build/f$i.c; done; cat build/*.c | sha256sum > build/sum; gcc -c -o build/f1.o build/f1.c; sleep ${build.pauseSeconds}; done) >/dev/null 2>&1 &`,
+    `mkdir -p build && (round=0; while true; do round=$((round+1)); for i in {1..${build.files}}; do echo "int f$i(void) { return $round; }" > build/f$i.c; done; cat build/*.c | sha256sum > build/sum; [ -e build/stop ] && break; gcc -c -o build/f1.o build/f1.c; sleep ${build.pauseSeconds}; done; touch build/stopped) >/dev/null 2>&1 &`,
   );
   const startedAt = performance.now();
   const taken = await takeSnapshot(service, original.id);
@@ -195,8 +195,12 @@ it(`${dirtiedMib} MiB of dirtied memory and a build that runs during the snapsho
   await Promise.all(
     [original, copy].map(async ({ id }) => {
       expect((await askWitness(service, id, 'state')).ballast_intact).toBe(true);
-      // The build goes on in both.
-      await output(service, id, 'touch build/asked; until [ build/sum -nt build/asked ]; do sleep 0.2; done');
+      // The build goes on in both, until a round is complete. A file of an earlier round would be a write that was lost.
+      const stop = 'touch build/stop; until [ -e build/stopped ]; do sleep 0.2; done';
+      const compare =
+        "cat build/*.c | sha256sum | cmp - build/sum && grep -ho 'return [0-9]*' build/*.c | sort | uniq -c";
+      const rounds = await output(service, id, `${stop}; ${compare}`);
+      expect(rounds).toMatch(new RegExp(`^${build.files} return [0-9]+$`));
       await deleteSandbox(service, id);
     }),
   );
