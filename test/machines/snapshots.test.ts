@@ -84,6 +84,13 @@ async function askCounter(agent: GuestAgent): Promise<number> {
   return Number(await run(agent, ask));
 }
 
+/** The files with memory that a machine maps, by device and inode. */
+async function mappedMemoryFiles({ pid }: QemuMachine): Promise<string[]> {
+  const maps = await readFile(`/proc/${pid}/maps`, 'utf8');
+  const files = [...maps.matchAll(/ (\S+ \d+) +\S+\/ram\.\d+$/gm)].map(([, file]) => file ?? '');
+  return [...new Set(files)].sort();
+}
+
 it('copies have the memory and the disk of the instant, and the original goes on; a second save, a pause, an id in use and another size are refused', async () => {
   const original = await launch();
   const agent = await attach(original);
@@ -103,6 +110,10 @@ it('copies have the memory and the disk of the instant, and the original goes on
   expect(await askCounter(agent)).toBeGreaterThan(counted);
   agent.close();
   const copies = await Promise.all([launch('snap_one'), launch('snap_one')]);
+  // Both use the same two files: the template's and what the snapshot changed in it.
+  const [files, others] = await Promise.all(copies.map(mappedMemoryFiles));
+  expect(files).toHaveLength(2);
+  expect(others).toEqual(files);
   for (const copy of copies) {
     const copied = await attach(copy);
     expect(await run(copied, 'cat file; sha256sum /dev/shm/filled')).toBe(`before\n${sum}`);
