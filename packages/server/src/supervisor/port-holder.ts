@@ -4,13 +4,17 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { type HolderPlan, holderConfinement } from '../confinement/spec.ts';
 import { startConfined } from '../confinement/start-confined.ts';
+import { withDeadline } from '../core/scheduling/deadline.ts';
+
+/** How long it may take to open the ports. */
+const startMs = 60_000;
 
 /** How long it may take to end before it is killed. */
 const stopMs = 10_000;
 
 /**
- * A process that keeps the service's ports open while the service is restarted: no other program can open them, and clients that connect meanwhile wait for the next
- * service. It has no privilege, never accepts a connection, and ends with this process.
+ * A process that keeps the service's ports open while the service is restarted: no other program can open them, and clients that connect
+ * meanwhile wait for the next service. It has no privilege, never accepts a connection, and ends with this process.
  */
 export class PortHolder implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -24,7 +28,7 @@ export class PortHolder implements AsyncDisposable {
     this.socketPath = socketPath;
   }
 
-  /** Returns a process that has the ports open. Throws if it ends before; stderr says why. */
+  /** Returns a process that has the ports open. Throws if it ends before, which it explains on stderr, or takes too long. */
   static async start(plan: HolderPlan): Promise<PortHolder> {
     // One that was killed left its socket behind.
     await rm(plan.socketPath, { force: true });
@@ -33,10 +37,15 @@ export class PortHolder implements AsyncDisposable {
     ended.catch(() => {});
     const ready = child.stdout === null ? Promise.reject(new Error('it has no output')) : once(child.stdout, 'data');
     ready.catch(() => {});
-    await Promise.race([
-      ready,
-      ended.then(([code]) => Promise.reject(new Error(`The ports could not be held (exit code ${code}).`))),
-    ]);
+    const endedEarly = ended.then(([code]) =>
+      Promise.reject(new Error(`The ports could not be held (exit code ${code}).`)),
+    );
+    try {
+      await withDeadline('opening the ports of the service', startMs, Promise.race([ready, endedEarly]));
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
     return new PortHolder(child, ended, plan.socketPath);
   }
 
