@@ -16,7 +16,7 @@ import { defaultBudgets } from '#server/core/budgets/budgets.ts';
 import { roomWaitMs as bodyWaitMs } from '#server/core/budgets/held-body.ts';
 import { roomWaitMs as resultWaitMs, uncountedBytes } from '#server/core/budgets/held-result.ts';
 import { evictDiskFactor, leastBytes, machinesMemoryMarginBytes } from '#server/core/eviction/choose-victim.ts';
-import { resultGraceMs } from '#server/core/executions/run.ts';
+import { resultGraceMs } from '#server/core/executions/collect.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
 import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
 import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resultGraceMs } from '#server/core/executions/run.ts';
+import { resultGraceMs } from '#server/core/executions/collect.ts';
 import { call, createSandbox, exec, type SandboxBody } from '../support/api-requests.ts';
 import { length } from '../support/length.ts';
 import { preparedHost } from '../support/prepared-host.ts';

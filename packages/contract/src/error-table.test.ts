@@ -19,6 +19,7 @@ test('every error type has the retry category of the specification', () => {
     'account_suspended',
     'not_found',
     'sandbox_not_running',
+    'execution_not_running',
     'write_failed',
     'read_failed',
     'list_failed',
@@ -27,7 +28,7 @@ test('every error type has the retry category of the specification', () => {
   ]);
 });
 
-test('lists exactly the error types and statuses of the specification', () => {
+test('lists exactly the error types and statuses of the specification, and one for live commands', () => {
   expect(Object.fromEntries(errorTypes.map((type) => [type, errorTable[type].statuses[0]]))).toEqual({
     invalid_request: 400,
     unauthorized: 401,
@@ -36,6 +37,7 @@ test('lists exactly the error types and statuses of the specification', () => {
     insufficient_credits: 402,
     not_found: 404,
     sandbox_not_running: 409,
+    execution_not_running: 409,
     rate_limit_exceeded: 429,
     quota_exceeded: 429,
     execution_failed: 502,

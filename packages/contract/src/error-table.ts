@@ -68,10 +68,17 @@ export const errorTable = {
       'Sandbox sbx_4w5pz2hq7m3kx6tn2ab7cdfe is not running (status: failed, machine_died: killed by SIGKILL). Create a new one.',
     ],
   },
+  execution_not_running: {
+    statuses: [409],
+    cause: 'The operation needs a running command, or one whose standard input is open. The message says which.',
+    retry: 'never',
+    hint: 'Get the execution to see how it ended.',
+    examples: ['Execution exec_q2m7rk4t5x3vb6ynz7pahcdw has ended (status: completed).'],
+  },
   rate_limit_exceeded: {
     statuses: [429],
     cause:
-      'Too many requests or sandbox creations in the current one-minute window, or too many commands, large requests or unread large responses of the account at once.',
+      'Too many requests or sandbox creations in the current one-minute window, too many commands, streams, large requests or unread large responses of the account at once, or too much input for a command that does not read it.',
     retry: 'with_backoff',
     hint: 'Wait for the number of seconds in Retry-After.',
     examples: [

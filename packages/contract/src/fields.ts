@@ -142,6 +142,16 @@ export function queryWithReserved<Shape extends z.ZodRawShape, const Name extend
   return z.preprocess(withoutKeys, z.object({ ...shape, ...reservedFields(...names) }));
 }
 
+/** Accepts the standard alphabet with padding, without white space. */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+/** With this condition, zod checks a rule also when a single field has already failed. */
+export function isAnyObject({ value }: { readonly value: unknown }): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
 /** A JSON object as the body. A missing body and null are read as `{}`. */
 export function optionalBody<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess((body) => body ?? {}, z.object(shape, { error: 'the body must be a JSON object' }));

@@ -13,6 +13,7 @@ export {
   type AccountLimits,
   accountLimitNames,
   defaultLimits,
+  fixedLimits,
   formatBytes,
   type Limits,
   operatorLimitKeys,
@@ -31,7 +32,12 @@ export type {
 } from './openapi/types.ts';
 export { defineOperations, type Operations } from './operations/all-operations.ts';
 export type { ForkSandboxBody, RollbackSandboxBody } from './operations/copies.ts';
-export type { ListExecutionsQuery, RunCommandBody } from './operations/executions.ts';
+export type {
+  KillExecutionBody,
+  ListExecutionsQuery,
+  RunCommandBody,
+} from './operations/executions.ts';
+export { signalNumbers } from './operations/executions.ts';
 export type { DeleteFileQuery, ReadFileQuery, WriteFileBody } from './operations/files.ts';
 export { resolveFilePath } from './operations/files.ts';
 export { commonErrors, type Operation } from './operations/operation.ts';
@@ -46,6 +52,7 @@ export {
   executionListSchema,
   executionSchema,
   executionStatuses,
+  type StdinWrite,
 } from './resources/execution.ts';
 export {
   type DeletedFile,
@@ -92,3 +99,4 @@ export {
   snapshotSchema,
   snapshotStatuses,
 } from './resources/snapshot.ts';
+export { type Stats, statsSchema } from './resources/stats.ts';

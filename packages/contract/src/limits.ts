@@ -64,6 +64,11 @@ export const fixedLimits = Object.freeze({
   idempotencyKeyCharacters: 255,
   minCommandTimeoutMs: 1_000,
   maxUsageDays: 365,
+  /** Output of a live command that is kept in its sandbox for readers that come back. */
+  spoolBytes: 67_108_864,
+  backgroundCommandsPerSandbox: 64,
+  streamsPerSandbox: 32,
+  streamsPerAccount: 100,
 });
 
 /** The limits that an operator can also set for a single account. */

@@ -20,6 +20,7 @@ export type CheckResponse = (actual: ApiResponse) => string[];
 
 const documentId = 'openapi.json';
 const mediaType = 'application/json';
+const eventsType = 'text/event-stream';
 
 /** Checks responses against a published OpenAPI document. */
 export function responseChecker(document: OpenApiDocument): CheckResponse {
@@ -53,10 +54,14 @@ export function responseChecker(document: OpenApiDocument): CheckResponse {
     return stray ? [...documented, 'the header Retry-After is not documented for this response'] : documented;
   }
 
-  function checkBody(pointer: string, actual: ApiResponse): string[] {
+  function checkBody({ content }: ResponseObject, pointer: string, actual: ApiResponse): string[] {
     if (actual.method === 'HEAD') return [];
-    if (!(headerOf(actual, 'Content-Type') ?? '').startsWith(mediaType))
-      return [`the Content-Type is not ${mediaType}`];
+    if (content === undefined) return actual.body === '' ? [] : ['a body where none is documented'];
+    const given = headerOf(actual, 'Content-Type') ?? '';
+    if (given.startsWith(eventsType) && content[eventsType] !== undefined) return [];
+    if (!given.startsWith(mediaType) || content[mediaType] === undefined) {
+      return [`the Content-Type is not ${Object.keys(content).join(' or ')}`];
+    }
     let body: unknown;
     try {
       body = JSON.parse(actual.body);
@@ -81,7 +86,7 @@ export function responseChecker(document: OpenApiDocument): CheckResponse {
     const part = documented.responses[actual.status];
     if (part === undefined) return [`the status is not documented; the body is ${actual.body.slice(0, 500)}`];
     const [response, pointer] = resolve<ResponseObject>(part, `${documented.pointer}/${actual.status}`);
-    return [...checkHeaders(response, pointer, actual), ...checkBody(pointer, actual)];
+    return [...checkHeaders(response, pointer, actual), ...checkBody(response, pointer, actual)];
   }
 }
 

@@ -32,7 +32,7 @@ func TestCommandsOfTheOriginalGoOnInACopyAndBelongToNoExecution(t *testing.T) {
 	}
 	g.run("echo finished", "id", "exec_finished")
 	command := fmt.Sprintf(`cd %s; head -c 100000 /dev/zero; touch started; cat; touch stdin-ended; until [ -e go ]; do sleep 0.02; done; head -c 3000000 /dev/zero; touch done`, dir)
-	stream := g.post(map[string]any{"id": "exec_running", "command": command, "stdin": true, "follow": true, "timeout_ms": 60_000})
+	stream := g.postTo("/live", map[string]any{"id": "exec_running", "command": command, "stdin": true, "spool_bytes": 1 << 20, "timeout_ms": 60_000})
 	until(t, "the start of the command", exists("started"))
 
 	g.table.Abandon()

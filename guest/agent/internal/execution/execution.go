@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -14,16 +13,14 @@ type Execution struct {
 	ID        string
 	StartedAt time.Time
 
-	group   *cgroup.Group
-	follow  bool
-	stdin   *os.File // nil unless requested
-	stdinMu sync.Mutex
+	group *cgroup.Group
+	stdin *input // nil unless requested
 
 	mu        sync.Mutex
 	changed   *sync.Cond
 	outputs   [2]output
-	followers map[*follower]struct{}
-	exited    bool // the shell has exited
+	spool     *spool // nil unless the command is live
+	exited    bool   // the shell has exited
 	timedOut  bool
 	abandoned bool // the execution belongs to another machine
 	result    *Result
@@ -45,23 +42,27 @@ type Result struct {
 
 const timeoutExitCode = 124
 
-// windowLen is how far a command may run ahead of its slowest follower, in bytes per stream.
-const windowLen = 256 << 10
-
-// add records bytes that the command wrote to a stream, and blocks while a follower is too far behind.
+// add records bytes that the command wrote to a stream. It never waits for a reader.
 func (e *Execution) add(stream int, p []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	o := &e.outputs[stream]
-	o.add(p, e.follow && len(e.followers) > 0 && !e.abandoned)
-	e.changed.Broadcast()
-	for len(o.window) >= windowLen && len(e.followers) > 0 && !e.exited && !e.abandoned {
-		e.changed.Wait()
+	e.outputs[stream].add(p)
+	if e.spool != nil && !e.abandoned {
+		e.spool.add(stream, p)
 	}
+	e.changed.Broadcast()
 }
 
-// kill sends a signal to all processes of the command, including background processes.
-func (e *Execution) kill(sig syscall.Signal) { e.group.Signal(sig) }
+// kill sends a signal to all processes of the command, including background processes. It reports whether the command was running.
+func (e *Execution) kill(sig syscall.Signal) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.exited || e.abandoned {
+		return false
+	}
+	e.group.Signal(sig)
+	return true
+}
 
 // expire kills the command because it timed out, unless it has just exited.
 func (e *Execution) expire() {
@@ -73,12 +74,11 @@ func (e *Execution) expire() {
 	}
 }
 
-// noteExit records that the shell has exited. From then on the timeout has no effect and followers do not block the command.
+// noteExit records that the shell has exited. From then on the timeout has no effect.
 func (e *Execution) noteExit() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.exited = true
-	e.changed.Broadcast()
 }
 
 // finish sets the result.
@@ -111,10 +111,18 @@ func exitCode(ws syscall.WaitStatus) int {
 	return ws.ExitStatus()
 }
 
-// free drops the captured output. The caller holds the lock.
-func (e *Execution) free() {
+// freeCaptured drops the captured output, but not what a reader can still continue from. The caller holds the lock.
+func (e *Execution) freeCaptured() {
 	for i := range e.outputs {
 		e.outputs[i].free()
+	}
+}
+
+// free drops all output. The caller holds the lock.
+func (e *Execution) free() {
+	e.freeCaptured()
+	if e.spool != nil {
+		e.spool.free()
 	}
 }
 
@@ -127,7 +135,7 @@ func (e *Execution) abandon() {
 	for i := range e.outputs {
 		e.outputs[i].limit = 0
 	}
-	e.closeStdin()
+	e.stdin.end()
 	e.changed.Broadcast()
 }
 
@@ -136,4 +144,18 @@ func (e *Execution) running() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.result == nil
+}
+
+// wake makes everybody who waits for the execution look again.
+func (e *Execution) wake() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.changed.Broadcast()
+}
+
+// written is the number of bytes that the command has written to both streams.
+func (e *Execution) written() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.outputs[0].total + e.outputs[1].total
 }

@@ -12,26 +12,60 @@ const (
 	frameStarted = 0
 	frameStdout  = 1 // stderr is frameStdout + 1
 	frameResult  = 3
+	frameGap     = 4
 )
-
-// follower is a response that streams an execution to the host.
-type follower struct {
-	at   [2]int64 // offset in each stream
-	next int      // the stream to read from next
-}
 
 // frames pools buffers for a frame with its header.
 var frames = sync.Pool{New: func() any { return new([frame.HeaderLen + 32<<10]byte) }}
 
-// stream sends the execution to w, from its start to its result. It ends early if the host disconnects, which does not affect the command.
-func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
-	f := &follower{}
-	e.mu.Lock()
-	e.followers[f] = struct{}{}
-	e.mu.Unlock()
-	defer e.unfollow(f)
-	defer context.AfterFunc(ctx, e.wake)()
+// part is what a response sends next: bytes of a stream, the number of bytes that were lost, or the result.
+type part struct {
+	kind   byte
+	n      int // bytes that were copied to the buffer
+	lost   int64
+	result *Result
+}
 
+// source copies the next bytes for a response into p. It is called with the execution's lock, and returns no bytes if there are none yet.
+type source func(p []byte) part
+
+// captured reads the captured output, one stream as far as the other. If late is set, it waits for the end of the command first.
+func (e *Execution) captured(late bool) source {
+	var at [2]int64
+	turn := 0
+	return func(p []byte) (next part) {
+		if late && e.result == nil {
+			return next
+		}
+		for range e.outputs {
+			i := turn
+			turn = 1 - turn
+			if next.n, at[i] = e.outputs[i].read(at[i], p); next.n > 0 {
+				next.kind = byte(frameStdout + i)
+				return next
+			}
+		}
+		return next
+	}
+}
+
+// live reads the spool from a position on.
+func (e *Execution) live(position int64) source {
+	var r *reader
+	return func(p []byte) (next part) {
+		if r == nil {
+			r = e.spool.seek(position)
+		}
+		stream, n, lost := e.spool.read(r, p)
+		return part{kind: byte(frameStdout + stream), n: n, lost: lost}
+	}
+}
+
+// stream sends an execution to w: its start, what the source has, and its result. It ends early if the host disconnects, which does not
+// affect the command.
+func (e *Execution) stream(ctx context.Context, w http.ResponseWriter, from source) {
+	defer context.AfterFunc(ctx, e.wake)()
+	w.Header().Set("content-type", "application/octet-stream")
 	if frame.WriteJSON(w, frameStarted, map[string]int64{"started_at_ms": e.StartedAt.UnixMilli()}) != nil {
 		return
 	}
@@ -39,78 +73,49 @@ func (e *Execution) stream(ctx context.Context, w http.ResponseWriter) {
 	buf := frames.Get().(*[frame.HeaderLen + 32<<10]byte)
 	defer frames.Put(buf)
 	for flushed := false; ; {
-		kind, n, result, over := e.next(ctx, f, buf[frame.HeaderLen:], flushed)
+		next, over := e.next(ctx, from, buf[frame.HeaderLen:], flushed)
+		var err error
 		switch {
-		case n > 0:
-			frame.PutHeader(buf[:], kind, n)
-			if _, err := w.Write(buf[:frame.HeaderLen+n]); err != nil {
-				return
-			}
-			flushed = false
-		case result != nil:
-			frame.WriteJSON(w, frameResult, result)
-			return
 		case over:
 			return
+		case next.n > 0:
+			frame.PutHeader(buf[:], next.kind, next.n)
+			_, err = w.Write(buf[:frame.HeaderLen+next.n])
+			flushed = false
+		case next.lost > 0:
+			err = frame.WriteJSON(w, frameGap, map[string]int64{"bytes": next.lost})
+			flushed = false
+		case next.result != nil:
+			frame.WriteJSON(w, frameResult, next.result)
+			return
 		default:
-			if flush() != nil {
-				return
-			}
+			err = flush()
 			flushed = true
+		}
+		if err != nil {
+			return
 		}
 	}
 }
 
-// next copies the next bytes for f into p. It returns the result once there are no more bytes, and neither if there is nothing to send and
-// wait is false. The stream is over if the host has disconnected or the execution belongs to another machine.
-func (e *Execution) next(ctx context.Context, f *follower, p []byte, wait bool) (kind byte, n int, result *Result, over bool) {
+// next returns what to send next: the result once the source has no more bytes, and nothing if there is nothing to send and wait is false.
+// The stream is over if the host has disconnected or the execution belongs to another machine.
+func (e *Execution) next(ctx context.Context, from source, p []byte, wait bool) (next part, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for {
 		if e.abandoned {
-			return 0, 0, nil, true
+			return part{}, true
 		}
-		for range e.outputs {
-			i := f.next
-			f.next = 1 - f.next
-			if n, f.at[i] = e.outputs[i].read(f.at[i], p); n > 0 {
-				e.trim(i)
-				return byte(frameStdout + i), n, nil, false
-			}
+		if next = from(p); next.n > 0 || next.lost > 0 {
+			return next, false
 		}
-		if e.result != nil || ctx.Err() != nil || !wait {
-			return 0, 0, e.result, ctx.Err() != nil
+		if ctx.Err() != nil {
+			return part{}, true
+		}
+		if e.result != nil || !wait {
+			return part{result: e.result}, false
 		}
 		e.changed.Wait()
 	}
-}
-
-// trim drops the bytes of a stream that every follower has read, and wakes a command that is blocked on them.
-func (e *Execution) trim(stream int) {
-	o := &e.outputs[stream]
-	if len(o.window) == 0 {
-		return
-	}
-	slowest := o.total
-	for f := range e.followers {
-		slowest = min(slowest, f.at[stream])
-	}
-	o.trim(slowest)
-	e.changed.Broadcast()
-}
-
-func (e *Execution) unfollow(f *follower) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.followers, f)
-	for i := range e.outputs {
-		e.trim(i)
-	}
-	e.changed.Broadcast()
-}
-
-func (e *Execution) wake() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.changed.Broadcast()
 }

@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// output is one stream (stdout or stderr) of an execution: the captured beginning and, past the capture limit, a window for
-// followers. Captured bytes are in memory as long as the budget lasts and then in a file. Offsets count bytes from the start of the
-// stream. Guarded by the execution's lock.
+// output is the captured beginning of one stream (stdout or stderr) of an execution. Captured bytes are in memory as long as the budget
+// lasts and then in a file. Offsets count bytes from the start of the stream. Guarded by the execution's lock.
 type output struct {
 	limit  int64 // maximum of kept
 	budget *Budget
@@ -17,39 +16,34 @@ type output struct {
 	spilled  *os.File // captured bytes after those in memory; nil if there are none
 	kept     int64    // number of captured bytes
 
-	window []byte // bytes past the capture limit that a follower still needs
-	from   int64  // offset of window
-
 	total int64 // bytes written by the command
 }
 
 const blockLen = 32 << 10
 
-// spillDir is where files for captured bytes are created. They have no name once they are open.
+// spillDir is where files for output are created. They have no name once they are open.
 var spillDir = "/var/lib"
 
-// add appends p. Bytes within the limit are captured; the rest goes to the window if there are followers and is dropped otherwise.
-func (o *output) add(p []byte, followed bool) {
+// unnamedFile returns a new file that is gone when it is closed.
+func unnamedFile() (*os.File, error) {
+	f, err := os.CreateTemp(spillDir, "output-*")
+	if err == nil {
+		os.Remove(f.Name())
+	}
+	return f, err
+}
+
+// add appends p. Bytes within the limit are captured, the rest is only counted.
+func (o *output) add(p []byte) {
 	o.total += int64(len(p))
-	if room := o.limit - o.kept; room > 0 {
-		wanted := p[:min(room, int64(len(p)))]
-		n := o.capture(wanted)
-		if n < len(wanted) {
-			o.limit = o.kept // neither memory nor disk is left: what follows would leave a gap
-		}
-		p = p[n:]
-	}
-	if len(p) == 0 {
+	room := o.limit - o.kept
+	if room <= 0 {
 		return
 	}
-	if !followed {
-		o.window, o.from = nil, o.total
-		return
+	wanted := p[:min(room, int64(len(p)))]
+	if o.capture(wanted) < len(wanted) {
+		o.limit = o.kept // neither memory nor disk is left: what follows would leave a gap
 	}
-	if len(o.window) == 0 {
-		o.from = o.total - int64(len(p))
-	}
-	o.window = append(o.window, p...)
 }
 
 // capture keeps as much of p as memory and disk allow, and returns how much that is.
@@ -67,11 +61,10 @@ func (o *output) capture(p []byte) (n int) {
 // spill appends p to the file and returns how much could be written.
 func (o *output) spill(p []byte) int {
 	if o.spilled == nil {
-		f, err := os.CreateTemp(spillDir, "output-*")
+		f, err := unnamedFile()
 		if err != nil {
 			return 0
 		}
-		os.Remove(f.Name())
 		o.spilled = f
 	}
 	n, _ := o.spilled.WriteAt(p, o.kept-o.inMemory)
@@ -101,25 +94,8 @@ func (o *output) read(at int64, p []byte) (n int, next int64) {
 	}
 	if at < o.kept {
 		n, _ = o.spilled.ReadAt(p[:min(int64(len(p)), o.kept-at)], at-o.inMemory)
-		return n, at + int64(n)
-	}
-	at = max(at, o.from)
-	if at < o.from+int64(len(o.window)) {
-		n = copy(p, o.window[at-o.from:])
 	}
 	return n, at + int64(n)
-}
-
-// trim drops the bytes of the window before offset at.
-func (o *output) trim(at int64) {
-	n := min(at-o.from, int64(len(o.window)))
-	if n <= 0 {
-		return
-	}
-	o.from += n
-	if o.window = o.window[n:]; len(o.window) == 0 {
-		o.window = nil
-	}
 }
 
 // free drops the captured bytes and returns those in memory to the budget.
@@ -128,7 +104,7 @@ func (o *output) free() {
 	if o.spilled != nil {
 		o.spilled.Close()
 	}
-	o.blocks, o.window, o.spilled, o.inMemory, o.kept = nil, nil, nil, 0, 0
+	o.blocks, o.spilled, o.inMemory, o.kept = nil, nil, 0, 0
 }
 
 // Budget limits the memory for captured output of all executions, so that output cannot exhaust the memory of the machine. What

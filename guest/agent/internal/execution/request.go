@@ -19,13 +19,14 @@ type Request struct {
 	Env          map[string]string `json:"env"`
 	TimeoutMs    int64             `json:"timeout_ms"`    // 0 means none
 	CaptureBytes *int64            `json:"capture_bytes"` // per stream; 1 MiB if absent
-	Follow       bool              `json:"follow"`
+	SpoolBytes   int64             `json:"spool_bytes"`   // of a live command
 	Stdin        bool              `json:"stdin"`
 }
 
 const (
 	defaultCapture = 1 << 20
 	maxCapture     = 64 << 20
+	maxSpool       = 1 << 30
 	maxTimeout     = 30 * 24 * time.Hour
 	// MaxBody is the maximum size of a request in bytes.
 	MaxBody = 4 << 20
@@ -60,6 +61,8 @@ func (r *Request) validate() error {
 		return fault.New("bad_request", "timeout_ms is out of range")
 	case r.CaptureBytes != nil && (*r.CaptureBytes < 0 || *r.CaptureBytes > maxCapture):
 		return fault.New("bad_request", "capture_bytes is out of range")
+	case r.SpoolBytes < 0 || r.SpoolBytes > maxSpool:
+		return fault.New("bad_request", "spool_bytes is out of range")
 	}
 	return nil
 }

@@ -33,10 +33,13 @@ func start(r *Request, tree *cgroup.Tree, budget *Budget, done func()) (*Executi
 		group.Release()
 		return nil, fault.New("internal", "%s", err)
 	}
-	e := &Execution{ID: r.ID, StartedAt: time.Now(), group: group, follow: r.Follow, followers: map[*follower]struct{}{}}
+	e := &Execution{ID: r.ID, StartedAt: time.Now(), group: group}
 	e.changed = sync.NewCond(&e.mu)
 	for i := range e.outputs {
 		e.outputs[i] = output{limit: r.capture(), budget: budget}
+	}
+	if r.SpoolBytes > 0 {
+		e.spool = newSpool(r.SpoolBytes)
 	}
 	pid, err := shell.Start{Args: arguments(r.Command), Env: env, Dir: dir, Files: stdio.childFDs, Group: group}.Run()
 	stdio.closeChildFDs()
@@ -45,7 +48,9 @@ func start(r *Request, tree *cgroup.Tree, budget *Budget, done func()) (*Executi
 		group.Release()
 		return nil, err
 	}
-	e.stdin = stdio.stdin
+	if stdio.stdin != nil {
+		e.stdin = newInput(stdio.stdin)
+	}
 	go e.supervise(pid, stdio, time.Duration(r.TimeoutMs)*time.Millisecond, done)
 	return e, nil
 }
@@ -74,7 +79,7 @@ func (e *Execution) supervise(pid int, stdio *stdio, timeout time.Duration, done
 	for i, p := range stdio.outputs {
 		p.drain(func(b []byte) { e.add(i, b) })
 	}
-	e.closeStdin()
+	e.stdin.end()
 	done()
 	e.finish(ws, finished)
 	e.group.Release()

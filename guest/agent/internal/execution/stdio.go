@@ -1,12 +1,9 @@
 package execution
 
 import (
-	"context"
 	"errors"
-	"io"
 	"os"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"mayfly/agent/internal/fault"
@@ -121,29 +118,4 @@ func memoryFile(content string) (int, error) {
 		return -1, fault.New("internal", "%s", err)
 	}
 	return fd, nil
-}
-
-// writeStdin copies body to the command's stdin, at the pace at which the command reads, and then closes stdin if closeAfter is set.
-func (e *Execution) writeStdin(ctx context.Context, body io.Reader, closeAfter bool) error {
-	if e.stdin == nil {
-		return fault.New("bad_request", "execution %s was started without stdin", e.ID)
-	}
-	e.stdinMu.Lock()
-	defer e.stdinMu.Unlock()
-	e.stdin.SetWriteDeadline(time.Time{})
-	defer context.AfterFunc(ctx, func() { e.stdin.SetWriteDeadline(time.Unix(1, 0)) })()
-	if _, err := io.Copy(struct{ io.Writer }{e.stdin}, body); err != nil {
-		return fault.New("refused", "stdin is closed: %s", err)
-	}
-	if closeAfter {
-		e.stdin.Close()
-	}
-	return nil
-}
-
-// closeStdin closes stdin. A blocked writer fails.
-func (e *Execution) closeStdin() {
-	if e.stdin != nil {
-		e.stdin.Close()
-	}
 }

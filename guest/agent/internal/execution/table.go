@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"slices"
 	"sync"
 
 	"mayfly/agent/internal/cgroup"
@@ -10,9 +11,12 @@ import (
 const (
 	maxRunning  = 256
 	maxFinished = 1024
+	// What is kept of acknowledged live commands, for readers that come back.
+	maxKept      = 128
+	maxKeptBytes = 256 << 20
 )
 
-// Table holds every execution that the host has not acknowledged.
+// Table holds every execution that the host has not acknowledged, and the latest live ones.
 type Table struct {
 	Tree   *cgroup.Tree
 	Budget *Budget
@@ -20,7 +24,8 @@ type Table struct {
 	mu       sync.Mutex
 	known    map[string]*Execution // nil while being started
 	running  int
-	finished []string // oldest first
+	finished []string // not acknowledged, oldest first
+	kept     []string // acknowledged, oldest first
 	machine  int      // counts the machines that the table has belonged to
 }
 
@@ -91,7 +96,7 @@ func (t *Table) Abandon() {
 		}
 	}
 	t.machine++
-	t.known, t.finished, t.running = nil, nil, 0
+	t.known, t.finished, t.kept, t.running = nil, nil, nil, 0
 }
 
 // Get returns the execution with the given id.
@@ -116,7 +121,8 @@ func (t *Table) All() (all []*Execution) {
 	return all
 }
 
-// Acknowledge drops a finished execution: the host has stored its result.
+// Acknowledge drops a finished execution: the host has stored its result. A live one is kept for readers that come back, as long as there
+// is room.
 func (t *Table) Acknowledge(id string) error {
 	e, err := t.Get(id)
 	if err != nil {
@@ -127,8 +133,35 @@ func (t *Table) Acknowledge(id string) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.forget(id)
+	if e.spool == nil {
+		t.forget(id)
+	} else if t.known[id] == e && !slices.Contains(t.kept, id) {
+		t.keep(e)
+	}
 	return nil
+}
+
+// keep moves a live execution from the finished ones to the kept ones. The caller holds the lock.
+func (t *Table) keep(e *Execution) {
+	e.mu.Lock()
+	e.freeCaptured()
+	e.mu.Unlock()
+	t.finished = slices.DeleteFunc(t.finished, func(id string) bool { return id == e.ID })
+	t.kept = append(t.kept, e.ID)
+	for len(t.kept) > maxKept || len(t.kept) > 1 && t.keptBytes() > maxKeptBytes {
+		t.forget(t.kept[0])
+	}
+}
+
+// keptBytes is the disk space of the kept executions. The caller holds the lock.
+func (t *Table) keptBytes() (bytes int64) {
+	for _, id := range t.kept {
+		e := t.known[id]
+		e.mu.Lock()
+		bytes += e.spool.diskBytes()
+		e.mu.Unlock()
+	}
+	return bytes
 }
 
 // forget drops a finished execution. The caller holds the lock.
@@ -138,13 +171,11 @@ func (t *Table) forget(id string) {
 		return
 	}
 	delete(t.known, id)
-	for i, f := range t.finished {
-		if f == id {
-			t.finished = append(t.finished[:i], t.finished[i+1:]...)
-			break
-		}
-	}
+	isForgotten := func(other string) bool { return other == id }
+	t.finished = slices.DeleteFunc(t.finished, isForgotten)
+	t.kept = slices.DeleteFunc(t.kept, isForgotten)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.free()
+	e.changed.Broadcast()
 }

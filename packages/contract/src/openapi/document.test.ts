@@ -118,7 +118,7 @@ describe('fields', () => {
   test('required fields are marked', () => {
     expect(schemaOf(execBody).properties).toMatchObject({
       command: { type: 'string', minLength: 1, maxLength: 100_000 },
-      timeout_ms: { minimum: 1000, maximum: 600_000, default: 60_000 },
+      timeout_ms: { minimum: 1000, maximum: 600_000 },
       cwd: { default: '/workspace' },
       env: { type: ['object', 'null'], additionalProperties: { type: 'string' } },
     });

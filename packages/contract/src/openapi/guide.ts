@@ -1,5 +1,5 @@
 import { type ErrorEntry, errorTable, errorTypes, retryCategories } from '../error-table.ts';
-import { formatBytes, type Limits, workspacePath } from '../limits.ts';
+import { fixedLimits, formatBytes, type Limits, workspacePath } from '../limits.ts';
 import { commonErrors } from '../operations/operation.ts';
 import { sizeNames, sizes } from '../resources/sandbox.ts';
 import { limitTable } from './limit-table.ts';
@@ -33,6 +33,7 @@ export function guide({ limits, publicUrl, previewUrl }: GuideOptions): readonly
     authentication,
     requests(limits),
     sandboxes,
+    liveCommands(limits),
     previews(publicUrl, previewUrl),
     snapshots(limits),
     errors,
@@ -76,7 +77,7 @@ function requests(limits: Limits): Chapter {
     title: 'Requests and responses',
     blocks: [
       {
-        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, and `null` for an optional field means that it is absent. Unknown fields are ignored, except those reserved for features that this version does not have, which are refused with 400: `network`, `metadata`, `env` and `idle_pause_minutes` of a create, `stream` and `background` of a command, and the parameters `metadata[…]` of the list of sandboxes and `depth` of a file read. Lengths count Unicode code points. New fields may be added to responses.',
+        text: 'Bodies are parsed as JSON regardless of the `Content-Type`. An empty body means `{}`, and `null` for an optional field means that it is absent. Unknown fields are ignored, except those reserved for features that this version does not have, which are refused with 400: `network`, `metadata`, `env` and `idle_pause_minutes` of a create, and the parameters `metadata[…]` of the list of sandboxes and `depth` of a file read. Lengths count Unicode code points. New fields may be added to responses.',
       },
       {
         text: 'Every response carries an `X-Request-Id` header: the one you sent if it has 1 to 128 visible ASCII characters, otherwise a generated one. Include it when you report a problem.',
@@ -110,6 +111,40 @@ const sandboxes: Chapter = {
     },
   ],
 };
+
+function liveCommands(limits: Limits): Chapter {
+  return {
+    id: 'live-commands',
+    title: 'Live commands',
+    blocks: [
+      {
+        text: 'With `"stream": true`, exec answers with the output while it is printed, as server-sent events (`text/event-stream`). With `"background": true` it answers at once with 202, and the command goes on until it ends, is killed, reaches the timeout that was given, or its sandbox ends. Both together stream a background command. Either way the execution is stored as usual, and a caller that disconnects does not end the command.',
+      },
+      {
+        head: ['event', 'data', 'meaning'],
+        rows: [
+          ['`start`', '`{"id": "exec_…"}`', 'the first event: the execution'],
+          [
+            '`stdout`, `stderr`',
+            '`{"data": "…"}`',
+            'output in the order in which it was read; with `"encoding": "base64"` where the bytes are not UTF-8',
+          ],
+          ['`gap`', '`{"bytes": 4096}`', 'so much output is no longer there'],
+          ['`exit`', 'the Execution', 'the last event'],
+        ],
+      },
+      {
+        text: `Every event has an \`id\`. To continue after an event, open \`GET /executions/{id}/stream\` with the header \`Last-Event-ID\`, which browsers send by themselves; without it, the stream starts from the beginning. The sandbox keeps the last ${formatBytes(fixedLimits.spoolBytes)} of a live command's output on its own disk, also while nobody reads. The streamed output is not limited; the stored \`stdout\` and \`stderr\` hold up to ${formatBytes(limits.captureBytes)} each.`,
+      },
+      {
+        text: 'A stream that ends without `exit` is a lost connection, never a success: open it again. After `exit` it answers 204. Comments (lines that start with `:`) are sent every 15 seconds to keep silent streams open.',
+      },
+      {
+        text: 'The standard input of a background command is open: write to it with `POST /executions/{id}/stdin` and close it with `"close": true`. With `"stdin": false` it is empty from the start, as for other commands; `"stdin": true` opens it for a streamed one. `POST /executions/{id}/kill` sends a signal to all processes of a command.',
+      },
+    ],
+  };
+}
 
 function previews(publicUrl: string, previewUrl: string): Chapter {
   const trustingCurl = 'curl --cacert preview-root.crt';

@@ -51,6 +51,21 @@ export function limitTable(limits: Limits): readonly LimitRow[] {
     ),
     row('Captured output', `${formatBytes(limits.captureBytes)} per stream`, '`truncated` is true'),
     row(
+      'Output of a live command that is kept for its readers',
+      formatBytes(fixedLimits.spoolBytes),
+      'the oldest output is dropped; a reader that comes too late gets the event `gap`',
+    ),
+    row(
+      'Background commands per sandbox',
+      formatCount(fixedLimits.backgroundCommandsPerSandbox),
+      '429 `rate_limit_exceeded`',
+    ),
+    row(
+      'Open streams',
+      `${formatCount(fixedLimits.streamsPerSandbox)} per sandbox, ${formatCount(fixedLimits.streamsPerAccount)} per account`,
+      '429 `rate_limit_exceeded`',
+    ),
+    row(
       'Stored output per account',
       formatBytes(limits.storedOutputMb * 1024 ** 2),
       'the oldest output is dropped; `output_dropped` is true',

@@ -1,8 +1,9 @@
 import { requestIdPattern } from '../fields.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { EventStream, Operation } from '../operations/operation.ts';
 import { exampleOf, type SchemaPublisher } from './publish-schema.ts';
 import { commonHeaders, type ErrorResponses, locationHeaders } from './responses.ts';
 import type {
+  EventsContent,
   JsonContent,
   JsonSchema,
   OperationObject,
@@ -39,21 +40,37 @@ function requestBodyOf(body: NonNullable<Operation['body']>, publisher: SchemaPu
 }
 
 function responsesOf(operation: Operation, publisher: SchemaPublisher): Record<string, ResponseObject> {
-  const { responses, outcomes, location } = operation;
-  const published = Object.entries(responses).map(([status, schema]) => {
-    const located = status === '201' && location !== undefined;
+  const { outcomes, location } = operation;
+  const published = Object.entries(outcomes).map(([status, description]) => {
+    const located = (status === '201' || status === '202') && location !== undefined;
     const response: ResponseObject = {
-      description: outcomes[Number(status)] ?? '',
+      description,
       headers: { ...commonHeaders, ...(located && locationHeaders(location)) },
-      content: content(publisher.response(schema), publisher),
+      ...contentOf(operation, Number(status), publisher),
     };
     return [status, response];
   });
   return Object.fromEntries(published);
 }
 
+/** The body of a success: JSON, events, either of them, or none. */
+function contentOf(
+  { responses, events }: Operation,
+  status: number,
+  publisher: SchemaPublisher,
+): Pick<ResponseObject, 'content'> {
+  const schema = responses[status];
+  const json = schema && content(publisher.response(schema), publisher);
+  const stream = status === 200 && events !== undefined ? { 'text/event-stream': eventContent(events) } : undefined;
+  return json === undefined && stream === undefined ? {} : { content: { ...json, ...stream } };
+}
+
 function content(schema: JsonSchema, { components }: SchemaPublisher): JsonContent {
   return { 'application/json': { schema, example: exampleOf(schema, components) } };
+}
+
+function eventContent({ description, example }: EventStream): EventsContent {
+  return { schema: { type: 'string', description }, example };
 }
 
 /** Parameters of every operation, by component name. */

@@ -53,6 +53,17 @@ export interface JsonContent {
   readonly 'application/json': MediaTypeObject;
 }
 
+/** A stream of events, with an example as it is sent. */
+export interface EventsContent {
+  readonly schema: JsonSchema;
+  readonly example: string;
+}
+
+/** A response is JSON, a stream of events, either of them by request, or empty. */
+interface ResponseContent extends Partial<JsonContent> {
+  readonly 'text/event-stream'?: EventsContent;
+}
+
 export interface RequestBodyObject {
   readonly required: boolean;
   readonly content: JsonContent;
@@ -61,7 +72,8 @@ export interface RequestBodyObject {
 export interface ResponseObject {
   readonly description: string;
   readonly headers: Readonly<Record<string, HeaderObject | Reference>>;
-  readonly content: JsonContent;
+  /** Absent for an empty response. */
+  readonly content?: ResponseContent;
 }
 
 /** Responses by status. Errors are references to components. */

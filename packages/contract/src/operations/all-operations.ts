@@ -1,11 +1,12 @@
 import type { Limits } from '../limits.ts';
 import { getAccount, getUsage } from './account.ts';
 import { forkSandbox, rollbackSandbox } from './copies.ts';
-import { getExecution, listExecutions, runCommand } from './executions.ts';
+import { getExecution, killExecution, listExecutions, runCommand, streamExecution, writeStdin } from './executions.ts';
 import { deleteFile, readFile, writeFile } from './files.ts';
 import { closePort, exposePort, listPorts } from './ports.ts';
 import { createSandbox, deleteSandbox, extendSandbox, getSandbox, listSandboxes } from './sandboxes.ts';
 import { createSnapshot, deleteSnapshot, getSnapshot, listSnapshots } from './snapshots.ts';
+import { getStats, streamStats } from './stats.ts';
 
 /** Every API operation with the given limits, in the order of the reference. */
 export function defineOperations(limits: Limits) {
@@ -17,8 +18,13 @@ export function defineOperations(limits: Limits) {
     extendSandbox: extendSandbox(limits),
     forkSandbox: forkSandbox(limits),
     rollbackSandbox,
+    getStats,
+    streamStats,
     runCommand: runCommand(limits),
     getExecution,
+    streamExecution,
+    writeStdin,
+    killExecution,
     listExecutions: listExecutions(limits),
     writeFile: writeFile(limits),
     readFile: readFile(limits),

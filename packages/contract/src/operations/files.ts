@@ -3,6 +3,8 @@ import {
   booleanParameter,
   fieldOr,
   fitsCodePoints,
+  isAnyObject,
+  isBase64,
   optionalBody,
   parameterOr,
   queryWithReserved,
@@ -44,16 +46,6 @@ const filePath = withoutNul('path', z.string({ error: 'path must be a string' })
   .meta({ minLength: 1, maxLength: maxPathCharacters, examples: ['notes.txt'] });
 
 const encoding = z.enum(fileEncodings, { error: `encoding must be one of ${fileEncodings.join(', ')}` });
-
-/** Accepts the standard alphabet with padding, without white space. */
-function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
-}
-
-/** With this condition, zod checks a rule also when a single field has already failed. */
-function isAnyObject({ value }: { readonly value: unknown }): boolean {
-  return typeof value === 'object' && value !== null;
-}
 
 const writeFileBody = optionalBody({
   path: filePath.describe(

@@ -23,10 +23,19 @@ export interface Operation {
   readonly responses: Readonly<Record<number, z.ZodType>>;
   /** The description of each success status. */
   readonly outcomes: Readonly<Record<number, string>>;
+  /** The events of a 200 that is, or with some requests is, a `text/event-stream`. */
+  readonly events?: EventStream;
   /** The description of the Location header of a 201, if it has one. */
   readonly location?: string;
   /** In addition to `commonErrors`. */
   readonly errors: readonly ErrorType[];
+}
+
+/** The events of a stream. */
+export interface EventStream {
+  readonly description: string;
+  /** A short stream, as it is sent. */
+  readonly example: string;
 }
 
 /** The errors that every operation can return. */

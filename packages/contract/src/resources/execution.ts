@@ -54,7 +54,7 @@ export const executionSchema = z
 
 export type Execution = z.infer<typeof executionSchema>;
 
-const executionSummarySchema = executionSchema
+export const executionSummarySchema = executionSchema
   .omit({ stdout: true, stderr: true })
   .meta({ id: 'ExecutionSummary', description: 'An execution without its output.' });
 
@@ -66,3 +66,18 @@ export const executionListSchema = listEnvelope(executionSummarySchema).meta({
 
 export type ExecutionSummary = z.infer<typeof executionSummarySchema>;
 export type ExecutionList = z.infer<typeof executionListSchema>;
+
+/** Bytes that were accepted for the standard input of a command. */
+export const stdinWriteSchema = z
+  .object({
+    object: z.literal('stdin_write'),
+    execution_id: executionId,
+    bytes: z
+      .int()
+      .min(0)
+      .meta({ description: 'How many bytes were accepted.', examples: [4] }),
+    closed: z.boolean().meta({ description: 'Whether the standard input is closed after them.', examples: [false] }),
+  })
+  .meta({ id: 'StdinWrite', description: 'Bytes that were accepted for the standard input of a command.' });
+
+export type StdinWrite = z.infer<typeof stdinWriteSchema>;

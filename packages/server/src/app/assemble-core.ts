@@ -1,12 +1,16 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
+import { fixedLimits } from '@mayfly/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import type { AdminNeeds } from '../admin/admin-routes.ts';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
 import { Capacity } from '../core/admission/capacity.ts';
 import { AuditTrail } from '../core/audit/audit-trail.ts';
 import { type BudgetSettings, createBudgets } from '../core/budgets/budgets.ts';
+import { Places } from '../core/budgets/places.ts';
 import type { EvictionNeeds } from '../core/eviction/evictor.ts';
+import { ExecutionsInFlight } from '../core/executions/in-flight.ts';
+import { OpenStreams } from '../core/executions/live/open-streams.ts';
 import { randomIds } from '../core/ids/random-ids.ts';
 import { Launcher, launchConcurrency } from '../core/machines/launcher.ts';
 import { MachineRegistry } from '../core/machines/registry.ts';
@@ -43,6 +47,8 @@ import type { Config } from './config.ts';
 /** A small request takes about 0.3 ms. A write to SQLite waits for the disk, and output of 2 MiB takes as long to read: 1 to 3 ms. */
 const requestsPerTurn = 16;
 const operationsPerTurn = 4;
+/** The sandboxes of an account rarely need more together. Each costs a waiting call. */
+const backgroundCommandsPerAccount = 640;
 /** Records and files of snapshots are compared this often even if nothing is known to have changed. */
 const snapshotCheckMs = 30_000;
 
@@ -149,7 +155,12 @@ export function assembleCore(parts: CoreParts): Core {
     snapshotsInFlight,
     snapshotsChanged: new Due(snapshotCheckMs),
     machineLocks: new KeyedLock(),
-    executionsInFlight: new Set(),
+    executionsInFlight: new ExecutionsInFlight(),
+    streams: new OpenStreams(),
+    backgroundCommands: new Places({
+      perSandbox: fixedLimits.backgroundCommandsPerSandbox,
+      perAccount: backgroundCommandsPerAccount,
+    }),
     replacementsInFlight,
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),

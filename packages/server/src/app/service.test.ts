@@ -105,7 +105,13 @@ test('what a crash left unfinished is failed at the next start, and its idempote
   await store.sandboxes.change(provisioning, { status: 'running', readyAtMs: 2, expiresAtMs: Date.now() + 900_000 });
   await store.sandboxes.insert({ ...fresh, id: 'sbx_old', idempotencyKey: null }, admit);
   await store.sandboxes.change({ ...provisioning, id: 'sbx_old' }, { status: 'running', readyAtMs: 2, expiresAtMs: 9 });
-  await store.executions.insert({ id: 'exec_run', accountId, sandboxId: 'sbx_run', startedAtMs: Date.now() });
+  await store.executions.insert({
+    id: 'exec_run',
+    accountId,
+    sandboxId: 'sbx_run',
+    startedAtMs: Date.now(),
+    isLive: false,
+  });
   await store.close();
 
   const service = await start();

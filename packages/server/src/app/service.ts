@@ -105,7 +105,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const tls = await openApiTls(config, previews.certificates, log);
   const app = buildApi({ config, core, metrics, previews, tls, log, readiness: () => readiness, readingLimits });
   if (tls !== undefined) acquired.use(refreshApiTls(app, previews.certificates, log));
-  acquired.defer(() => closeHttp(app, drainMs));
+  acquired.defer(() => {
+    core.streams.cutAll();
+    return closeHttp(app, drainMs);
+  });
   const url = await listen(app, config);
   readiness = 'ready';
   core.pool.start();

@@ -121,7 +121,6 @@ describe('attach', () => {
       env: { A: 'b' },
       timeout_ms: 1_000,
       capture_bytes: 1_000,
-      follow: false,
       stdin: false,
     });
   });

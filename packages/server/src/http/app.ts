@@ -1,6 +1,7 @@
 import type { ServerOptions } from 'node:http';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { ControlNeeds } from '../core/executions/live/control.ts';
 import type { ManagePreviewsNeeds } from '../core/previews/manage-previews.ts';
 import { handshakesInTurn } from '../listening/handshake-turns.ts';
 import { refuseFloods } from '../listening/refuse-floods.ts';
@@ -17,11 +18,13 @@ import { type AccountRouteNeeds, accountRoutes } from './routes/account.ts';
 import { type CopyRouteNeeds, copyRoutes } from './routes/copies.ts';
 import { type ExecutionRouteNeeds, executionRoutes } from './routes/executions.ts';
 import { type FileRouteNeeds, fileRoutes } from './routes/files.ts';
+import { liveRoutes } from './routes/live.ts';
 import { operationalRoutes } from './routes/operational.ts';
 import { portRoutes } from './routes/ports.ts';
 import { type ReferenceNeeds, referenceRoutes } from './routes/reference.ts';
 import { type SandboxRouteNeeds, sandboxRoutes } from './routes/sandboxes.ts';
 import { type SnapshotRouteNeeds, snapshotRoutes } from './routes/snapshots.ts';
+import { type StatsRouteNeeds, statsRoutes } from './routes/stats.ts';
 import { cutSlowReaders, defaultReadingLimits } from './slow-readers.ts';
 
 /** What the operations of the API need. */
@@ -29,9 +32,11 @@ type VersionOneNeeds = AdmissionNeeds &
   SandboxRouteNeeds &
   CopyRouteNeeds &
   ExecutionRouteNeeds &
+  ControlNeeds &
   FileRouteNeeds &
   ManagePreviewsNeeds &
   SnapshotRouteNeeds &
+  StatsRouteNeeds &
   AccountRouteNeeds;
 
 /** What the HTTP API needs of the core. */
@@ -133,8 +138,10 @@ function addVersionOne(v1: HttpApp, deps: HttpDeps<VersionOneNeeds>, admit: Admi
   sandboxRoutes(v1, deps);
   copyRoutes(v1, deps);
   executionRoutes(v1, deps);
+  liveRoutes(v1, deps);
   fileRoutes(v1, deps);
   portRoutes(v1, deps);
   snapshotRoutes(v1, deps);
+  statsRoutes(v1, deps);
   accountRoutes(v1, deps);
 }

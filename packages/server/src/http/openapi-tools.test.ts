@@ -69,6 +69,9 @@ const programs = {
       const path = { id: created.data.id };
       const executed = await client.POST('/sandboxes/{id}/exec', { params: { path }, body: { command: 'true' } });
       if (executed.data === undefined) throw new Error(executed.error.error.message);
+      const background = { command: 'cat', background: true };
+      const started = await client.POST('/sandboxes/{id}/exec', { params: { path }, body: background });
+      if (started.data === undefined) throw new Error(started.error.error.message);
       const taken = await client.POST('/sandboxes/{id}/snapshots', { params: { path } });
       if (taken.data === undefined) throw new Error(taken.error.error.message);
       const answers = [
@@ -78,6 +81,11 @@ const programs = {
         await client.GET('/sandboxes/{id}', { params: { path } }),
         await client.POST('/sandboxes/{id}/extend', { params: { path } }),
         await client.GET('/executions/{id}', { params: { path: { id: executed.data.id } } }),
+        await client.GET('/executions/{id}/stream', { params: { path: { id: executed.data.id } }, parseAs: 'text' }),
+        await client.POST('/executions/{id}/stdin', { params: { path: { id: started.data.id } }, body: { data: 'x' } }),
+        await client.POST('/executions/{id}/kill', { params: { path: { id: started.data.id } } }),
+        await client.GET('/sandboxes/{id}/stats', { params: { path } }),
+        await client.GET('/sandboxes/{id}/stats/stream', { params: { path }, parseAs: 'stream' }),
         await client.GET('/sandboxes/{id}/executions', { params: { path } }),
         await client.PUT('/sandboxes/{id}/files', { params: { path }, body: { path: 'a', content: 'b' } }),
         await client.GET('/sandboxes/{id}/files', { params: { path } }),
@@ -106,10 +114,18 @@ const programs = {
     const [, , url = '', key = ''] = process.argv;
     client.setConfig({ baseUrl: url + '/v1', auth: key, throwOnError: true });
 
+    /** A stream is open once its first event has arrived. */
+    async function opened({ stream }: { stream: AsyncGenerator<unknown> }): Promise<{ response: { status: number } }> {
+      const { done } = await stream.next();
+      await stream.return(undefined);
+      return { response: { status: done === true ? 0 : 200 } };
+    }
+
     async function main(): Promise<void> {
       const created = await api.createSandbox<true>();
       const path = { id: created.data.id };
       const executed = await api.runCommand<true>({ path, body: { command: 'true' } });
+      const started = await api.runCommand<true>({ path, body: { command: 'cat', background: true } });
       const taken = await api.createSnapshot<true>({ path });
       const answers = [
         created,
@@ -118,6 +134,11 @@ const programs = {
         await api.getSandbox({ path }),
         await api.extendSandbox({ path }),
         await api.getExecution({ path: { id: executed.data.id } }),
+        await opened(await api.streamExecution({ path: { id: executed.data.id } })),
+        await api.writeStdin({ path: { id: started.data.id }, body: { data: 'x' } }),
+        await api.killExecution({ path: { id: started.data.id } }),
+        await api.getStats({ path }),
+        await opened(await api.streamStats({ path })),
         await api.listExecutions({ path }),
         await api.writeFile({ path, body: { path: 'a', content: 'b' } }),
         await api.readFile({ path }),

@@ -67,6 +67,12 @@ const provocations: Readonly<Record<ErrorType, readonly ((service: Service) => P
       return exec(service, id);
     },
   ],
+  execution_not_running: [
+    async (service) => {
+      const { body } = await exec(service, await createdId(service));
+      return service.call('POST', `/v1/executions/${body.id}/kill`);
+    },
+  ],
   rate_limit_exceeded: [
     async (service) => {
       await service.core.store.accounts.setLimits('acct_test', { requestsPerMinute: 0 });

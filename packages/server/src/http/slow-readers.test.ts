@@ -122,7 +122,7 @@ describe('a service whose clients do not read', { timeout: 120_000 }, () => {
       return printNuls(request);
     };
     const socket = await neverRead(port, id);
-    await vi.waitFor(() => expect(service.core.executionsInFlight.size).toBe(1));
+    await vi.waitFor(() => expect(service.core.executionsInFlight.count).toBe(1));
     socket.destroy();
     resolve();
     await service.core.background.idle();

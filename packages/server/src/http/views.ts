@@ -5,6 +5,7 @@ import {
   type DeletedFile,
   type DeletedSandbox,
   type DeletedSnapshot,
+  type Execution,
   type ExecutionList,
   type ForkResult,
   type Port,
@@ -13,6 +14,7 @@ import {
   type SandboxList,
   type Snapshot,
   type SnapshotList,
+  type Stats,
   type ExecutionSummary as SummaryView,
   sizes,
   type Usage,
@@ -30,6 +32,7 @@ import type { PreviewRecord } from '../core/ports/store/preview-store.ts';
 import type { SandboxRecord } from '../core/ports/store/sandbox-store.ts';
 import type { SnapshotRecord } from '../core/ports/store/snapshot-store.ts';
 import type { SandboxPage } from '../core/sandboxes/read.ts';
+import type { SandboxStats } from '../core/sandboxes/stats.ts';
 import type { SnapshotListPage } from '../core/snapshots/read.ts';
 import { apiErrorOf } from './error-responses.ts';
 
@@ -98,6 +101,49 @@ export function executionSummaryView(record: ExecutionSummary): SummaryView {
     started_at: isoTime(record.startedAtMs),
     finished_at: isoTimeOrNull(record.finishedAtMs),
   };
+}
+
+/** A command that was just started. */
+export function runningExecutionView({
+  id,
+  sandboxId,
+  startedAtMs,
+}: Pick<ExecutionSummary, 'id' | 'sandboxId' | 'startedAtMs'>): Execution {
+  return {
+    object: 'execution',
+    id,
+    sandbox_id: sandboxId,
+    status: 'running',
+    exit_code: null,
+    stdout: '',
+    stderr: '',
+    truncated: false,
+    output_dropped: false,
+    oom_killed: false,
+    duration_ms: null,
+    started_at: isoTime(startedAtMs),
+    finished_at: null,
+  };
+}
+
+/** What a sandbox uses, as the API shows it. */
+export function statsView(sandboxId: string, stats: SandboxStats, measuredAtMs: number): Stats {
+  const { cpu, memory, disk, network } = stats;
+  return {
+    object: 'stats',
+    sandbox_id: sandboxId,
+    measured_at: isoTime(measuredAtMs),
+    cpu: { count: cpu.count, used_ms: Math.round((cpu.userUs + cpu.systemUs) / 1_000), percent: stats.cpuPercent },
+    memory: usedOf(memory.totalBytes, memory.availableBytes),
+    disk: usedOf(disk.totalBytes, disk.freeBytes),
+    network: { received_bytes: network.rxBytes, sent_bytes: network.txBytes },
+    processes: stats.processes,
+    uptime_ms: stats.uptimeMs,
+  };
+}
+
+function usedOf(totalBytes: number, freeBytes: number): { readonly total_bytes: number; readonly used_bytes: number } {
+  return { total_bytes: totalBytes, used_bytes: Math.max(totalBytes - freeBytes, 0) };
 }
 
 export function portView(

@@ -95,6 +95,10 @@ export interface ExecutionsTable {
   duration_ms: number | null;
   started_at_ms: number;
   finished_at_ms: number | null;
+  /** Its output is read while it runs. */
+  live: number;
+  /** What it wrote to both streams, captured or not; null until it has a result. */
+  written_bytes: number | null;
 }
 
 /** Append-only: entries are never changed or removed. */

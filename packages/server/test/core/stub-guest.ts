@@ -8,6 +8,7 @@ import {
   GuestUnreachable,
 } from '../../src/core/ports/guest-agent.ts';
 import { StubFiles } from './stub-files.ts';
+import { StubLive } from './stub-live.ts';
 
 /** Returns the result of a stubbed command. */
 export type StubCommand = (request: ExecuteRequest) => Promise<ExecuteResult>;
@@ -15,7 +16,7 @@ export type StubCommand = (request: ExecuteRequest) => Promise<ExecuteResult>;
 /** The result of a successful command, with overrides. */
 export function resultOf(overrides: Partial<ExecuteResult> = {}): ExecuteResult {
   const times = { durationMs: 1, startedAtMs: 0, finishedAtMs: 0 };
-  const output = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), truncated: false };
+  const output = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), truncated: false, writtenBytes: 0 };
   return { exitCode: 0, signal: 0, timedOut: false, oomKilled: false, ...times, ...output, ...overrides };
 }
 
@@ -36,6 +37,8 @@ export class StubConnector implements GuestConnector {
   beforeClockSet: () => Promise<void> = async () => {};
   /** The files of every machine. */
   readonly files = new StubFiles();
+  /** The live commands of every machine. */
+  readonly live = new StubLive();
   readonly #disconnects: (() => void)[] = [];
 
   async attach(machine: { readonly id: string }, _deadlineMs?: number, identity?: GuestIdentity): Promise<GuestAgent> {
@@ -65,9 +68,29 @@ export class StubConnector implements GuestConnector {
         await this.beforeClockSet();
         this.clocksSet += 1;
       },
-      stats: unused,
+      stats: async () => ({
+        cpu: { count: 2, userUs: 2_000_000, systemUs: 1_000_000 },
+        memory: { totalBytes: 1_000, availableBytes: 600 },
+        disk: { totalBytes: 2_000, freeBytes: 1_500 },
+        network: { rxBytes: 10, txBytes: 20 },
+        processes: 3,
+        uptimeMs: 5_000,
+      }),
       openTunnel: unused,
       resumeExecution: (id) => Promise.race([this.resumed(id), lost]),
+      startLive: (request) => this.live.start(request, closed),
+      continueLive: async (id, afterBytes) => this.live.get(id).read(afterBytes, closed),
+      awaitLiveEnd: async (id) => Promise.race([this.live.get(id).result(), lost]),
+      writeStdin: async (id, bytes) => {
+        const command = this.live.get(id);
+        command.refuseIfAsked();
+        command.stdin.push(Buffer.from(bytes).toString());
+      },
+      signalExecution: async (id, signal) => {
+        const command = this.live.get(id);
+        command.refuseIfAsked();
+        command.signals.push(signal);
+      },
       readFile: (path, maxBytes) => Promise.race([this.files.readFile(path, maxBytes), lost]),
       writeFile: (path, content, maxBytes) => Promise.race([this.files.writeFile(path, content, maxBytes), lost]),
       listFiles: (path, maxEntries) => Promise.race([this.files.listFiles(path, maxEntries), lost]),

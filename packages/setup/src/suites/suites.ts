@@ -282,6 +282,31 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    name: 'live/commands',
+    shows: 'streams, background commands, stdin, signals',
+    sources: [
+      ...agent('cgroup', 'execution', 'shell'),
+      ...server('core/executions', 'guest', 'http/bodies', 'http/routes/live.ts'),
+    ],
+    long: 'more lines',
+  },
+  {
+    name: 'live/readers',
+    shows: 'readers that do not read',
+    sources: [...agent('execution'), ...server('core/executions', 'guest', 'http/bodies', 'http/slow-readers.ts')],
+    long: 'more output',
+  },
+  {
+    name: 'live/restarts',
+    shows: 'streams that are continued through restarts and kills of either process',
+    sources: [
+      ...agent('attach', 'execution'),
+      ...betweenProcesses,
+      ...server('core/executions', 'core/recovery', 'app'),
+    ],
+    long: 'a longer build, more kills',
+  },
+  {
     name: 'machines/capabilities',
     shows: 'the driver works with the documented capabilities and no other',
     sources: [

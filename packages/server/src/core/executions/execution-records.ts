@@ -37,6 +37,17 @@ export function getExecution(
   });
 }
 
+/** One execution of the account without its output. An execution of another account is not found. */
+export async function getExecutionSummary(
+  core: { readonly store: { readonly executions: ExecutionStore } },
+  account: AccountRecord,
+  id: string,
+): Promise<ExecutionSummary> {
+  const execution = await core.store.executions.findSummary(account.id, id);
+  if (execution === undefined) throw notFound('execution');
+  return execution;
+}
+
 /** The size of an execution's output. */
 export function outputBytes({ stdout, stderr }: Pick<ExecutionRecord, 'stdout' | 'stderr'>): number {
   return stdout.length + stderr.length;
@@ -50,7 +61,7 @@ export async function listExecutions(
   query: ListExecutionsQuery,
 ): Promise<ExecutionListPage> {
   await getSandbox(core, account, sandboxId);
-  const page = { limit: query.limit + 1, afterId: query.starting_after };
+  const page = { limit: query.limit + 1, afterId: query.starting_after, status: query.status };
   const found = await core.store.executions.list(sandboxId, page);
   const executions = found.slice(0, query.limit);
   return { executions, nextCursor: found.length > query.limit ? (executions.at(-1)?.id ?? null) : null };

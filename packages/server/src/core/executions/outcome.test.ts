@@ -16,6 +16,7 @@ const result: ExecuteResult = {
   truncated: false,
   stdout: Buffer.from('out'),
   stderr: Buffer.from('err'),
+  writtenBytes: 6,
 };
 
 test('a command that ended has its exit code, its output and the times of the host', async () => {
@@ -30,6 +31,7 @@ test('a command that ended has its exit code, its output and the times of the ho
       oomKilled: false,
       durationMs: 700,
       finishedAtMs: 5_000,
+      writtenBytes: 6,
     },
   });
 });

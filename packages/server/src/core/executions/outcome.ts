@@ -73,6 +73,7 @@ function endOfFinished(result: ExecuteResult, startedAtMs: number, nowMs: number
     oomKilled: result.oomKilled,
     durationMs: Math.min(Math.max(Math.round(result.durationMs), 0), finishedAtMs - startedAtMs),
     finishedAtMs,
+    writtenBytes: result.writtenBytes,
   };
 }
 
@@ -87,6 +88,7 @@ export function endWithoutResult(nowMs: number): ExecutionEnd {
     oomKilled: false,
     durationMs: null,
     finishedAtMs: nowMs,
+    writtenBytes: null,
   };
 }
 

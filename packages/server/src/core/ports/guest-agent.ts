@@ -21,6 +21,31 @@ export interface ExecuteRequest {
   readonly reserve?: Reserve | undefined;
 }
 
+/** A command whose output is read while it runs. */
+export interface LiveRequest extends Omit<ExecuteRequest, 'reserve'> {
+  /** Zero for none. */
+  readonly timeoutMs: number;
+  /** How much of its latest output the agent keeps for readers, on the disk of the guest. */
+  readonly spoolBytes: number;
+  /** Whether its standard input can be written to; empty otherwise. */
+  readonly stdin: boolean;
+}
+
+/** What a reader of a live command gets: bytes of a stream, how much was dropped before it could be read, or the end. */
+export type LivePart =
+  | { readonly kind: 'stdout' | 'stderr'; readonly bytes: Buffer }
+  | { readonly kind: 'gap'; readonly lostBytes: number }
+  | { readonly kind: 'ended' };
+
+/**
+ * The output of a live command, in the order in which the agent read it, as fast as it is consumed. It can be iterated once. Throws
+ * GuestUnreachable when the connection is lost.
+ */
+export interface LiveOutput extends AsyncIterable<LivePart> {
+  /** Ends the reading, also one in progress. The command goes on. */
+  close(): void;
+}
+
 /**
  * Reserves memory for a large answer while the host collects it: `bytes` in all, what was reserved before included. False if there is none
  * now, which ends the call with NoRoom. Answers up to 32 KiB do not ask.
@@ -47,6 +72,8 @@ export interface ExecuteResult {
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
   readonly truncated: boolean;
+  /** All bytes that the command wrote to both streams, captured or not. */
+  readonly writtenBytes: number;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
 }
@@ -126,6 +153,16 @@ export interface GuestAgent {
   /** Waits for the result of a command that an earlier connection started. */
   resumeExecution(id: string, captureBytes: number, reserve?: Reserve): Promise<ExecuteResult>;
   forgetExecution(id: string): Promise<void>;
+  /** Starts a command and reads its output from the beginning. */
+  startLive(request: LiveRequest): Promise<LiveOutput>;
+  /** Reads the output of a live command after this many bytes of both streams. */
+  continueLive(id: string, afterBytes: number): Promise<LiveOutput>;
+  /** Waits for the end of a live command, however long that takes, and only then collects its captured output. */
+  awaitLiveEnd(id: string, captureBytes: number, reserve?: Reserve): Promise<ExecuteResult>;
+  /** Accepts all of the bytes or none. GuestRefusal: `too_many` if the command does not read, `refused` if its stdin is closed, `bad_request` if it has none. */
+  writeStdin(id: string, bytes: Uint8Array, close: boolean): Promise<void>;
+  /** Sends a signal to all processes of a command. GuestRefusal `refused` if it has ended. */
+  signalExecution(id: string, signal: number): Promise<void>;
   readFile(
     path: string,
     maxBytes: number,

@@ -1,8 +1,10 @@
 import { HeldResult } from '../budgets/held-result.ts';
 import type { SharedBudget } from '../budgets/shared-budget.ts';
 import { oneLine } from '../errors/api-error.ts';
+import { type AcknowledgeNeeds, acknowledgeResult, collectResult, resultGraceMs } from '../executions/collect.ts';
+import type { ExecutionsInFlight } from '../executions/in-flight.ts';
 import { endWithoutResult, isFinished, outcomeOf } from '../executions/outcome.ts';
-import { type AcknowledgeNeeds, acknowledgeResult, collectResult, resultGraceMs } from '../executions/run.ts';
+
 import { type StoreOutcomeNeeds, storeOutcome } from '../executions/store-outcome.ts';
 import { type ExecuteResult, GuestUnreachable } from '../ports/guest-agent.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -15,15 +17,13 @@ import { forEachConcurrently } from '../scheduling/for-each-concurrently.ts';
 export interface FailExecutionsNeeds extends StoreOutcomeNeeds {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Ids of the executions that this process runs or recovers. */
-  readonly executionsInFlight: ReadonlySet<string>;
+  readonly executionsInFlight: ExecutionsInFlight;
 }
 
 /** What finishing the executions of an earlier run needs. */
 export interface RecoverExecutionsNeeds extends FailExecutionsNeeds, AcknowledgeNeeds {
   readonly background: BackgroundTasks;
   readonly budgets: { readonly resultBytes: SharedBudget };
-  readonly executionsInFlight: Set<string>;
 }
 
 /**
@@ -58,9 +58,7 @@ export async function failAbandonedExecutions(core: FailExecutionsNeeds, sandbox
 }
 
 function recoverInBackground(core: RecoverExecutionsNeeds, execution: NewExecution): void {
-  const { id } = execution;
-  core.executionsInFlight.add(id);
-  void core.background.track(recover(core, execution).finally(() => core.executionsInFlight.delete(id)));
+  void core.background.track(core.executionsInFlight.track(execution.id, recover(core, execution)));
 }
 
 async function failExecution(core: FailExecutionsNeeds, { id }: NewExecution): Promise<void> {
@@ -94,11 +92,12 @@ async function recover(core: RecoverExecutionsNeeds, execution: NewExecution): P
 
 async function collect(
   core: RecoverExecutionsNeeds,
-  { id, sandboxId }: NewExecution,
+  { id, sandboxId, isLive }: NewExecution,
   held: HeldResult,
 ): Promise<ExecuteResult> {
   const { captureBytes, maxCommandTimeoutMs } = core.limits;
-  const deadlineAtMs = performance.now() + maxCommandTimeoutMs + resultGraceMs;
+  const deadlineAtMs = isLive ? Infinity : performance.now() + maxCommandTimeoutMs + resultGraceMs;
   const notFoundError = new GuestUnreachable('the machine does not know the command');
-  return await collectResult(core.machines.get(sandboxId), id, { captureBytes, deadlineAtMs, notFoundError, held });
+  const options = { captureBytes, deadlineAtMs, isLive, notFoundError, held };
+  return await collectResult(core.machines.get(sandboxId), id, options);
 }

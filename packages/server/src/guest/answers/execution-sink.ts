@@ -7,7 +7,8 @@ import { countAnswer } from './reserved-answer.ts';
 import { executionEnded, executionStarted } from './schemas.ts';
 import { parseGuestJson, type Sink } from './sinks.ts';
 
-const frameType = { started: 0, stdout: 1, stderr: 2, ended: 3 } as const;
+/** The frames of an execution. Only live ones have gaps. */
+export const frameType = { started: 0, stdout: 1, stderr: 2, ended: 3, gap: 4 } as const;
 
 /** Reads the frames of an execution. Keeps at most captureBytes plus one frame of each output stream, and reserves room for large output. */
 export function executionSink(captureBytes: number, reserve?: Reserve): Sink<ExecuteResult> {
@@ -50,7 +51,8 @@ export function executionSink(captureBytes: number, reserve?: Reserve): Sink<Exe
   };
 }
 
-function readEnded(payload: Buffer): Omit<ExecuteResult, 'stdout' | 'stderr'> {
+/** Parses the result of an execution. */
+export function readEnded(payload: Buffer): Omit<ExecuteResult, 'stdout' | 'stderr'> {
   const end = readJson(payload, executionEnded);
   return {
     exitCode: end.exit_code,
@@ -61,10 +63,12 @@ function readEnded(payload: Buffer): Omit<ExecuteResult, 'stdout' | 'stderr'> {
     startedAtMs: end.started_at_ms,
     finishedAtMs: end.finished_at_ms,
     truncated: end.truncated,
+    writtenBytes: end.stdout_bytes + end.stderr_bytes,
   };
 }
 
-function readJson<T>(payload: Buffer, schema: Parameters<typeof parseGuestJson<T>>[1]): T {
+/** Parses the JSON of a frame. */
+export function readJson<T>(payload: Buffer, schema: Parameters<typeof parseGuestJson<T>>[1]): T {
   if (payload.length > guestLimits.frameJsonBytes) throw new ProtocolViolation('a JSON frame that is too large');
   return parseGuestJson(payload, schema);
 }

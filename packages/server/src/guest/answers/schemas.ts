@@ -55,6 +55,9 @@ export const executionEnded = z.object({
   truncated: z.boolean(),
 });
 
+/** Output of a live command that was dropped. */
+export const outputGap = z.object({ bytes: count.min(1) });
+
 const absolutePath = z.string().min(1).max(8_192).startsWith('/');
 
 /** The body of `PUT /files`. */

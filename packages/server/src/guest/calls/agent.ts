@@ -8,6 +8,8 @@ import {
   type GuestListing,
   GuestRefusal,
   type GuestStats,
+  type LiveOutput,
+  type LiveRequest,
   type Reserve,
 } from '../../core/ports/guest-agent.ts';
 import { executionSink } from '../answers/execution-sink.ts';
@@ -18,6 +20,7 @@ import { type Connection, Liveness } from '../attach/connection.ts';
 import type { GuestDeadlines } from '../guest-limits.ts';
 import { correctClock, sendIdentity, type WallClock } from './clock.ts';
 import { exchange, isRefusal } from './exchange.ts';
+import { openLive } from './live.ts';
 import { openTunnel } from './tunnel.ts';
 
 /** Node fires longer timers immediately. */
@@ -71,7 +74,6 @@ export class Http2GuestAgent implements GuestAgent {
         env: request.env,
         timeout_ms: request.timeoutMs,
         capture_bytes: request.captureBytes,
-        follow: false,
         stdin: false,
       }),
     );
@@ -86,6 +88,49 @@ export class Http2GuestAgent implements GuestAgent {
     const path = `/executions/${encodeURIComponent(id)}`;
     const call = { method: 'GET', path, deadlineMs: this.#deadlines.resumeMs } as const;
     return this.#liveness.during(exchange(this.#connection, call, () => executionSink(captureBytes, reserve)));
+  }
+
+  startLive(request: LiveRequest): Promise<LiveOutput> {
+    const body = Buffer.from(
+      JSON.stringify({
+        id: request.id,
+        command: request.command,
+        cwd: request.cwd,
+        env: request.env,
+        timeout_ms: request.timeoutMs,
+        capture_bytes: request.captureBytes,
+        spool_bytes: request.spoolBytes,
+        stdin: request.stdin,
+      }),
+    );
+    const call = { method: 'POST', path: '/live', body, deadlineMs: this.#deadlines.executeGraceMs } as const;
+    return openLive(this.#connection, this.#liveness, call);
+  }
+
+  continueLive(id: string, afterBytes: number): Promise<LiveOutput> {
+    const path = `/live/${encodeURIComponent(id)}?after=${afterBytes}`;
+    const call = { method: 'GET', path, deadlineMs: this.#deadlines.smallCallMs } as const;
+    return openLive(this.#connection, this.#liveness, call);
+  }
+
+  awaitLiveEnd(id: string, captureBytes: number, reserve?: Reserve): Promise<ExecuteResult> {
+    const path = `/executions/${encodeURIComponent(id)}?late=1`;
+    const call = { method: 'GET', path, deadlineMs: longestTimerMs } as const;
+    return this.#liveness.during(exchange(this.#connection, call, () => executionSink(captureBytes, reserve)));
+  }
+
+  writeStdin(id: string, bytes: Uint8Array, close: boolean): Promise<void> {
+    const path = `/executions/${encodeURIComponent(id)}/stdin?close=${close ? 1 : 0}`;
+    const body = bytes.length === 0 ? {} : { body: Buffer.from(bytes) };
+    const call = { method: 'POST', path, ...body, deadlineMs: this.#deadlines.executeGraceMs } as const;
+    return exchange(this.#connection, call, emptySink);
+  }
+
+  signalExecution(id: string, signal: number): Promise<void> {
+    const path = `/executions/${encodeURIComponent(id)}/kill`;
+    const body = Buffer.from(JSON.stringify({ signal }));
+    const call = { method: 'POST', path, body, deadlineMs: this.#deadlines.smallCallMs } as const;
+    return exchange(this.#connection, call, emptySink);
   }
 
   /** Resolves even if the agent does not know the execution. */

@@ -12,7 +12,7 @@ const parse = async (json: ResponseJson) => JSON.parse(typeof json === 'string' 
 function execution(stdout: Uint8Array, stderr: Uint8Array, truncated = false): ExecutionRecord {
   const ids = { id: 'exec_1', accountId: 'acct_1', sandboxId: 'sbx_1' };
   const times = { startedAtMs: 0, finishedAtMs: 5, durationMs: 5 };
-  const output = { stdout, stderr, truncated, outputDropped: false };
+  const output = { stdout, stderr, truncated, outputDropped: false, isLive: false, writtenBytes: null };
   return { ...ids, ...times, ...output, status: 'completed', exitCode: 0, oomKilled: false };
 }
 

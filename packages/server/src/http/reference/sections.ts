@@ -7,7 +7,7 @@ import {
   type ResponseObject,
 } from '@mayfly/contract';
 import { type Html, html, jsonCode, prose, shellCode } from './html.ts';
-import { fieldsOf, isReference, nameOf, renderFields, resolveReference, typeWords } from './render-schema.ts';
+import { fieldsOf, isReference, joined, nameOf, renderFields, resolveReference, typeWords } from './render-schema.ts';
 
 /** An operation with its place in the document. */
 interface PlacedOperation {
@@ -49,9 +49,14 @@ export function renderOperation(document: OpenApiDocument, { method, path, opera
       <div class="sample">
         <p class="label">Request</p>
         ${shellCode(curlOf({ serverUrl, method, path, operation, parameters }))}
-        ${shown && html`<p class="label">Response ${shown[0]}</p>${jsonCode(shown[1].content['application/json'].example)}`}
+        ${shown && html`<p class="label">Response ${shown[0]}</p>${renderExample(shown[1])}`}
       </div>
     </article>`;
+}
+
+function renderExample({ content }: ResponseObject): Html {
+  const json = content?.['application/json'];
+  return json === undefined ? shellCode(content?.['text/event-stream']?.example ?? '') : jsonCode(json.example);
 }
 
 function renderParameters(title: string, parameters: readonly ParameterObject[], place: string): Html | undefined {
@@ -76,10 +81,17 @@ function renderResponse([status, { description, content, headers }]: [string, Re
     <li>
       <p>
         <span class="status good">${status}</span>
-        <span class="type">${typeWords(content['application/json'].schema)}</span>
+        <span class="type">${contentWords(content)}</span>
       </p>
       <p>${prose(description)}${locationText !== undefined && html` <code>Location</code>: ${locationText}`}</p>
     </li>`;
+}
+
+function contentWords(content: ResponseObject['content']): Html {
+  const json = content?.['application/json'];
+  const words = json === undefined ? [] : [typeWords(json.schema)];
+  if (content?.['text/event-stream'] !== undefined) words.push(html`server-sent events`);
+  return words.length === 0 ? html`no body` : joined(words, ' or ');
 }
 
 /** The objects in responses. Request bodies are shown with their operations. */

@@ -1,7 +1,8 @@
-import type { FastifyReply } from 'fastify';
+import type { RunCommandBody } from '@mayfly/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HeldResult } from '../../core/budgets/held-result.ts';
-import type { SharedBudget } from '../../core/budgets/shared-budget.ts';
 import { getExecution, listExecutions, type ReadExecutionNeeds } from '../../core/executions/execution-records.ts';
+import { type LiveCommand, type StartLiveNeeds, startLive } from '../../core/executions/live/start.ts';
 import { type RunNeeds, runCommand } from '../../core/executions/run.ts';
 import type { AccountRecord } from '../../core/ports/store/account-store.ts';
 import type { ExecutionRecord } from '../../core/ports/store/execution-store.ts';
@@ -10,13 +11,17 @@ import { executionJson } from '../bodies/execution-json.ts';
 import { releaseOnFailure, sendJson } from '../bodies/json-pieces.ts';
 import { routeOf } from '../contract-routes.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
-import { executionListView } from '../views.ts';
+import { executionListView, runningExecutionView } from '../views.ts';
+import { type EventNeeds, sendExecutionEvents } from './live.ts';
 
-export type ExecutionRouteNeeds = RunNeeds &
-  ReadExecutionNeeds & { readonly budgets: { readonly resultBytes: SharedBudget } };
+export type ExecutionRouteNeeds = RunNeeds & StartLiveNeeds & ReadExecutionNeeds & EventNeeds;
+
+/** A request to run a command, once it is valid. */
+type RunRequest = FastifyRequest & { readonly params: { readonly id: string }; readonly body: RunCommandBody };
 
 /** /sandboxes/{id}/exec, /sandboxes/{id}/executions and /executions/{id}: commands and their results. */
-export function executionRoutes(app: HttpApp, { core, operations }: HttpDeps<ExecutionRouteNeeds>): void {
+export function executionRoutes(app: HttpApp, deps: HttpDeps<ExecutionRouteNeeds>): void {
+  const { core, operations } = deps;
   const { captureBytes } = core.limits;
 
   /** Typed as plain FastifyReply: the schema's type is the object, not its JSON. */
@@ -30,11 +35,40 @@ export function executionRoutes(app: HttpApp, { core, operations }: HttpDeps<Exe
     return sendJson(reply, executionJson(execution, captureBytes), held);
   }
 
+  async function startInBackground(request: RunRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const account = accountOf(request);
+    const { execution } = await startCommand(request, account);
+    const { sandboxId, startedAtMs, id } = execution;
+    const location = `${deps.publicUrl()}/v1/executions/${id}`;
+    const view = runningExecutionView({ id, sandboxId, startedAtMs });
+    return reply.code(202).header('location', location).send(view);
+  }
+
+  async function streamCommand(request: RunRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const account = accountOf(request);
+    const stream = core.streams.open(account.id, request.params.id);
+    try {
+      const { execution, output } = await startCommand(request, account);
+      return sendExecutionEvents(reply, core, account, stream, { execution, output });
+    } catch (error) {
+      stream[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  async function startCommand(request: RunRequest, account: AccountRecord): Promise<LiveCommand> {
+    const command = await startLive(core, account, request.params.id, request.body);
+    request.logged.execution_id = command.execution.id;
+    return command;
+  }
+
   app.route({
     ...routeOf(operations.runCommand),
     handler: async (request, reply) => {
       request.logged.sandbox_id = request.params.id;
       const account = accountOf(request);
+      if (request.body.stream) return streamCommand(request, reply);
+      if (request.body.background) return startInBackground(request, reply);
       return sendExecution(reply, account, async (held) => {
         const execution = await runCommand(core, account, request.params.id, request.body, held);
         request.logged.execution_id = execution.id;

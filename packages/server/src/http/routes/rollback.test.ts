@@ -98,7 +98,8 @@ describe('a rollback', () => {
   });
 
   test('fails commands that nobody waits for, even if the agent in the snapshot knows them', async () => {
-    const execution = { id: 'exec_old', accountId: 'acct_test', sandboxId, startedAtMs: service.clock.nowMs() };
+    const startedAtMs = service.clock.nowMs();
+    const execution = { id: 'exec_old', accountId: 'acct_test', sandboxId, startedAtMs, isLive: false };
     await service.store.executions.insert(execution);
     service.connector.resumed = async () => resultOf();
     await rollback();

@@ -313,7 +313,8 @@ test('a machine that dies makes its sandbox failed, with the reason', async () =
 test('ids of other accounts are reported like unknown ids', async () => {
   const { body } = await create();
   const stranger = { id: 'acct_2', email: 'b@localhost', suspended: false, limits: {}, createdAtMs: 0 };
-  const command = { command: 'ls', cwd: '/', env: {}, timeout_ms: 1000 };
+  const kind = { stream: false, background: false, stdin: null };
+  const command = { command: 'ls', cwd: '/', env: {}, timeout_ms: 1000, ...kind };
   using held = new HeldResult(service.core.budgets.resultBytes, stranger.id);
   for (const id of [body.id, 'sbx_unknown']) {
     const notFound = { type: 'not_found', message: 'No such sandbox.' };

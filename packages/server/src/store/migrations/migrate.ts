@@ -8,6 +8,7 @@ import { addStoredOutput } from './0004-stored-output.ts';
 import { addAuditTrail } from './0005-audit-trail.ts';
 import { addSnapshots } from './0006-snapshots.ts';
 import { addCreationToLedger } from './0007-creation-in-ledger.ts';
+import { addLiveExecutions } from './0008-live-executions.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
@@ -20,6 +21,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '0005-audit-trail': addAuditTrail,
   '0006-snapshots': addSnapshots,
   '0007-creation-in-ledger': addCreationToLedger,
+  '0008-live-executions': addLiveExecutions,
 };
 
 /** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */

@@ -40,6 +40,8 @@ export class SqlExecutions implements ExecutionStore {
       duration_ms: null,
       started_at_ms: execution.startedAtMs,
       finished_at_ms: null,
+      live: execution.isLive ? 1 : 0,
+      written_bytes: null,
     };
     await this.#database.run('executions.insert', (db) => db.insertInto('executions').values(row).execute());
   }
@@ -56,6 +58,7 @@ export class SqlExecutions implements ExecutionStore {
       oom_killed: end.oomKilled ? 1 : 0,
       duration_ms: end.durationMs,
       finished_at_ms: end.finishedAtMs,
+      written_bytes: end.writtenBytes,
     };
     const update = (db: Kysely<Schema>) =>
       db.updateTable('executions').set(columns).where('id', '=', id).where('status', '=', 'running');
@@ -108,9 +111,22 @@ export class SqlExecutions implements ExecutionStore {
     return row && { ...summaryOf(row), stdout: row.stdout, stderr: row.stderr };
   }
 
-  async list(sandboxId: string, { limit, afterId }: ExecutionPage): Promise<readonly ExecutionSummary[]> {
+  async findSummary(accountId: string, id: string): Promise<ExecutionSummary | undefined> {
+    const row = await this.#database.run('executions.findSummary', (db) =>
+      db
+        .selectFrom('executions')
+        .select(summaryColumns)
+        .where('id', '=', id)
+        .where('account_id', '=', accountId)
+        .executeTakeFirst(),
+    );
+    return row && summaryOf(row);
+  }
+
+  async list(sandboxId: string, { limit, afterId, status }: ExecutionPage): Promise<readonly ExecutionSummary[]> {
     const rows = await this.#database.run('executions.list', (db) => {
       let query = db.selectFrom('executions').select(summaryColumns).where('sandbox_id', '=', sandboxId);
+      if (status !== undefined) query = query.where('status', '=', status);
       if (afterId !== undefined) {
         const after = db.selectFrom('executions').where('id', '=', afterId).where('sandbox_id', '=', sandboxId);
         query = query.where((row) =>
@@ -160,6 +176,8 @@ const summaryColumns = [
   'duration_ms',
   'started_at_ms',
   'finished_at_ms',
+  'live',
+  'written_bytes',
 ] as const;
 
 function summaryOf(row: Pick<ExecutionsTable, (typeof summaryColumns)[number]>): ExecutionSummary {
@@ -175,5 +193,7 @@ function summaryOf(row: Pick<ExecutionsTable, (typeof summaryColumns)[number]>):
     durationMs: row.duration_ms,
     startedAtMs: row.started_at_ms,
     finishedAtMs: row.finished_at_ms,
+    isLive: row.live !== 0,
+    writtenBytes: row.written_bytes,
   };
 }

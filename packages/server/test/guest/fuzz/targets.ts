@@ -11,6 +11,7 @@ import {
   executionStarted,
   fileWritten,
   helloAnswer,
+  outputGap,
   refusalAnswer,
   statsAnswer,
 } from '../../../src/guest/answers/schemas.ts';
@@ -18,6 +19,7 @@ import { emptySink, fileSink, jsonSink, refusalSink, type Sink } from '../../../
 import { watchControlPort } from '../../../src/guest/attach/control-port.ts';
 import { FrameGate } from '../../../src/guest/attach/frame-gate.ts';
 import { createNonce, MarkerScanner, synchronise } from '../../../src/guest/attach/synchronise.ts';
+import { LiveParts } from '../../../src/guest/calls/live.ts';
 import { createGuestConnector } from '../../../src/guest/connector.ts';
 import { ProtocolViolation } from '../../../src/guest/guest-errors.ts';
 import { guestLimits } from '../../../src/guest/guest-limits.ts';
@@ -67,6 +69,7 @@ const schemas = {
   figures: statsAnswer,
   started: executionStarted,
   ended: executionEnded,
+  gap: outputGap,
   written: fileWritten,
   refusal: refusalAnswer,
 };
@@ -124,6 +127,20 @@ export const guestTargets: Readonly<Record<string, FuzzTarget>> = {
         }
         return result;
       }),
+  },
+  live: {
+    corpus: corpus('live'),
+    parse: (pieces) => {
+      const parts = new LiveParts();
+      const end = outcome(() => {
+        for (const piece of pieces) parts.push(piece);
+      });
+      const bytes = { stdout: 0, stderr: 0, gap: 0, ended: 0 };
+      for (const part of parts.take()) {
+        bytes[part.kind] += 'bytes' in part ? part.bytes.length : 'lostBytes' in part ? part.lostBytes : 1;
+      }
+      return `${end}, ${show(bytes)}`;
+    },
   },
   answers: {
     corpus: corpus('answers'),

@@ -1,10 +1,18 @@
 import { expect, test } from 'vitest';
 import { account, insert, type OpenedStore } from '../fixtures.ts';
 
-const execution = { id: 'exec_a', accountId: account.id, sandboxId: 'sbx_a', startedAtMs: 3 };
+const execution = { id: 'exec_a', accountId: account.id, sandboxId: 'sbx_a', startedAtMs: 3, isLive: true };
 
 const nothing = Buffer.alloc(0);
-const ended = { exitCode: 0, truncated: false, oomKilled: false, durationMs: 4, stdout: nothing, stderr: nothing };
+const ended = {
+  exitCode: 0,
+  truncated: false,
+  oomKilled: false,
+  durationMs: 4,
+  stdout: nothing,
+  stderr: nothing,
+  writtenBytes: null,
+};
 
 export function describeExecutions(opened: OpenedStore): void {
   test('an execution ends once, with its output as bytes', async () => {
@@ -14,7 +22,8 @@ export function describeExecutions(opened: OpenedStore): void {
     const running = await executions.find(account.id, 'exec_a');
     expect(running).toMatchObject({ ...execution, status: 'running', exitCode: null, finishedAtMs: null });
     expect(running?.stdout).toHaveLength(0);
-    const end = { exitCode: 0, truncated: true, oomKilled: true, durationMs: 4, finishedAtMs: 7 } as const;
+    const written = { truncated: true, writtenBytes: 5_000_000_000 };
+    const end = { exitCode: 0, oomKilled: true, durationMs: 4, finishedAtMs: 7, ...written } as const;
     const output = { stdout: Buffer.from([0, 255, 128]), stderr: Buffer.alloc(0) };
     await executions.finish('exec_a', { status: 'completed', ...end, ...output });
     await executions.finish('exec_a', { status: 'failed', ...end, ...output });
@@ -36,6 +45,7 @@ export function describeExecutions(opened: OpenedStore): void {
       durationMs: 4,
       finishedAtMs: 7,
       stderr: stdout,
+      writtenBytes: 2 * stdout.length,
     } as const;
     await opened().executions.finish('exec_a', { status: 'completed', ...end, stdout });
     const kept = await opened().executions.find(account.id, 'exec_a');

@@ -12,8 +12,15 @@ export function describeRetention(opened: OpenedStore): void {
       await insert(opened(), id, { createdAtMs: 1_000 });
       for (const number of [1, 2, 3]) {
         const execution = `exec_${id.slice(4)}${number}`;
-        await executions.insert({ id: execution, accountId: account.id, sandboxId: id, startedAtMs: 1_000 });
-        if (id === 'sbx_old') await executions.finish(execution, { ...end, ...output, finishedAtMs: 2_000 });
+        await executions.insert({
+          id: execution,
+          accountId: account.id,
+          sandboxId: id,
+          startedAtMs: 1_000,
+          isLive: false,
+        });
+        if (id === 'sbx_old')
+          await executions.finish(execution, { ...end, ...output, finishedAtMs: 2_000, writtenBytes: null });
       }
     }
     const ready = { status: 'running', readyAtMs: 1_000, expiresAtMs: 9_000 } as const;

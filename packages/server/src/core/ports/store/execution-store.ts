@@ -17,13 +17,25 @@ export interface ExecutionRecord {
   readonly durationMs: number | null;
   readonly startedAtMs: number;
   readonly finishedAtMs: number | null;
+  /** Its output is read while it runs, and it may run for as long as its sandbox. */
+  readonly isLive: boolean;
+  /** What it wrote to both streams, captured or not; null until it has a result. */
+  readonly writtenBytes: number | null;
 }
 
-export type NewExecution = Pick<ExecutionRecord, 'id' | 'accountId' | 'sandboxId' | 'startedAtMs'>;
+export type NewExecution = Pick<ExecutionRecord, 'id' | 'accountId' | 'sandboxId' | 'startedAtMs' | 'isLive'>;
 
 export type ExecutionEnd = Pick<
   ExecutionRecord,
-  'status' | 'exitCode' | 'stdout' | 'stderr' | 'truncated' | 'oomKilled' | 'durationMs' | 'finishedAtMs'
+  | 'status'
+  | 'exitCode'
+  | 'stdout'
+  | 'stderr'
+  | 'truncated'
+  | 'oomKilled'
+  | 'durationMs'
+  | 'finishedAtMs'
+  | 'writtenBytes'
 >;
 
 /** The output that is stored for an account. */
@@ -41,6 +53,8 @@ export interface ExecutionPage {
   readonly limit: number;
   /** The page starts after this execution; empty if the id is not in the list. */
   readonly afterId?: string | undefined;
+  /** Only executions with this status. */
+  readonly status?: ExecutionStatus | undefined;
 }
 
 export interface ExecutionStore {
@@ -51,6 +65,8 @@ export interface ExecutionStore {
   /** Drops the oldest output of an account until it has at most this much; a few hundred at a time. Returns how many executions lost theirs. */
   dropOldestOutput(accountId: string, maxBytes: number): Promise<number>;
   find(accountId: string, id: string): Promise<ExecutionRecord | undefined>;
+  /** Without reading its output. */
+  findSummary(accountId: string, id: string): Promise<ExecutionSummary | undefined>;
   /** The executions of one sandbox, newest first. */
   list(sandboxId: string, page: ExecutionPage): Promise<readonly ExecutionSummary[]>;
   /** All executions that have not ended, of every account. */
