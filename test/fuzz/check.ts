@@ -5,7 +5,7 @@ import { type FuzzRequest, mayGetNoResponse } from './fuzz-request.ts';
 
 /** Refusals of requests that have the published schema: they depend on what exists, or on several fields together. */
 const stateRefusals =
-  /is a directory|has the alias|was not taken of sandbox|is not ready|cannot be used together|the size of the (snapshot|template)/;
+  /is a directory|has the alias|was not taken of sandbox|is not ready|cannot be used together|the size of the (snapshot|template)|stdin must be false|data must be base64/;
 
 /** Everything that is wrong with the response to a fuzz request. */
 export function findFuzzProblems(

@@ -54,11 +54,15 @@ export function responseChecker(document: OpenApiDocument): CheckResponse {
     return stray ? [...documented, 'the header Retry-After is not documented for this response'] : documented;
   }
 
-  function checkBody({ content }: ResponseObject, pointer: string, actual: ApiResponse): string[] {
+  function checkBody(
+    { content, 'x-event-stream': events }: ResponseObject,
+    pointer: string,
+    actual: ApiResponse,
+  ): string[] {
     if (actual.method === 'HEAD') return [];
     if (content === undefined) return actual.body === '' ? [] : ['a body where none is documented'];
     const given = headerOf(actual, 'Content-Type') ?? '';
-    if (given.startsWith(eventsType) && content[eventsType] !== undefined) return [];
+    if (given.startsWith(eventsType) && (content[eventsType] ?? events) !== undefined) return [];
     if (!given.startsWith(mediaType) || content[mediaType] === undefined) {
       return [`the Content-Type is not ${Object.keys(content).join(' or ')}`];
     }

@@ -12,6 +12,8 @@ export interface ApiResponse<Body> {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Body;
+  /** The body as it was sent. */
+  readonly text: string;
   /** Of an error. */
   readonly type: string | undefined;
   /** Of an error; otherwise empty. */
@@ -91,13 +93,14 @@ export class Api {
       if (authorization?.endsWith(this.key)) ownHeaders = response.headers;
       this.#check({ method, path, ...response });
       const { status, text } = response;
-      const parsed = text === '' ? undefined : (JSON.parse(text) as Body);
+      const isEvents = response.headers['content-type']?.startsWith('text/event-stream') === true;
+      const parsed = text === '' || isEvents ? undefined : (JSON.parse(text) as Body);
       this.#remember(method, path, status, parsed);
       const error = status >= 400 ? (parsed as { error: { type: string; message: string } }).error : undefined;
       if (paced && error?.type === 'rate_limit_exceeded')
         return await this.#retry(response.headers, method, path, body, options);
       const { type, message = '' } = error ?? {};
-      return { status, headers: response.headers, body: parsed as Body, type, message };
+      return { status, headers: response.headers, body: parsed as Body, text, type, message };
     } finally {
       this.#pacer.end(ownHeaders);
     }

@@ -106,12 +106,33 @@ export const execution = record({
   finished_at: orNull(dateTime),
 });
 
-/** Beyond the specification, from the design: "list envelope, newest first, without output". */
+/** Beyond the specification, from the design: an execution without its output. */
+export const executionSummary = record({
+  object: only('execution'),
+  id: text,
+  sandbox_id: text,
+  status: text,
+  exit_code: orNull(integer),
+});
+
+export const stdinWrite = record({ object: only('stdin_write'), execution_id: text, bytes: integer, closed: flag });
+
+export const stats = record({
+  object: only('stats'),
+  sandbox_id: text,
+  measured_at: dateTime,
+  cpu: record({ count: integer, used_ms: integer, percent: number }),
+  memory: record({ total_bytes: integer, used_bytes: integer }),
+  disk: record({ total_bytes: integer, used_bytes: integer }),
+  network: record({ received_bytes: integer, sent_bytes: integer }),
+  processes: integer,
+  uptime_ms: integer,
+});
+
+/** "list envelope, newest first, without output" */
 export const executionList = record({
   object: only('list'),
-  data: listOf(
-    record({ object: only('execution'), id: text, sandbox_id: text, status: text, exit_code: orNull(integer) }),
-  ),
+  data: listOf(executionSummary),
   has_more: flag,
   next_cursor: orNull(text),
 });

@@ -38,6 +38,8 @@ function* headerProblems({ status, headers }: CheckedResponse): Generator<string
 
 /** "All bodies are JSON"; "every error response has the Error body shape". */
 function* bodyProblems({ method, path, status, headers, text }: CheckedResponse): Generator<string> {
+  const isEvents = headers['content-type']?.startsWith('text/event-stream') === true;
+  if (isEvents && status === 200 && eventOperations.has(operationKey(method, path))) return;
   if (!/^application\/json\b/.test(headers['content-type'] ?? '')) yield `Content-Type is ${headers['content-type']}`;
   const body = parse(text);
   const operation = operations[operationKey(method, path)] ?? unknownPath;
@@ -74,6 +76,8 @@ const documentedErrors: Readonly<Record<string, readonly number[]>> = {
   insufficient_credits: [402],
   not_found: [404],
   sandbox_not_running: [409],
+  // Beyond the specification.
+  execution_not_running: [409],
   rate_limit_exceeded: [429],
   quota_exceeded: [429],
   execution_failed: [502],
@@ -108,6 +112,7 @@ const commonErrors = [
 const needsRunning = ['not_found', 'sandbox_not_running'];
 // The specification defines "connection dropped" for commands only; no other error fits a file operation that lost its connection.
 const needsFiles = [...needsRunning, 'execution_failed'];
+const needsCommand = [...needsFiles, 'invalid_request', 'execution_not_running'];
 const needsMachine = ['insufficient_credits', 'quota_exceeded', 'provisioning_failed', 'capacity_unavailable'];
 const { sandbox, execution, snapshot } = shapes;
 
@@ -126,9 +131,11 @@ const operations: Readonly<Record<string, DocumentedResponses>> = {
   'GET /sandboxes/{}': { shapes: { 200: sandbox }, errors: ['not_found'] },
   'DELETE /sandboxes/{}': { shapes: { 200: shapes.deletedSandbox, 202: sandbox }, errors: ['not_found'] },
   'POST /sandboxes/{}/exec': {
-    shapes: { 200: execution },
+    shapes: { 200: execution, 202: execution },
     errors: [...needsRunning, 'invalid_request', 'insufficient_credits', 'execution_failed'],
   },
+  'GET /sandboxes/{}/stats': { shapes: { 200: shapes.stats }, errors: needsFiles },
+  'GET /sandboxes/{}/stats/{}': { shapes: {}, errors: [...needsFiles, 'invalid_request'] },
   'GET /sandboxes/{}/executions': {
     shapes: { 200: shapes.executionList },
     errors: ['invalid_request', 'not_found'],
@@ -168,9 +175,20 @@ const operations: Readonly<Record<string, DocumentedResponses>> = {
     errors: [...needsRunning, 'invalid_request', 'provisioning_failed', 'capacity_unavailable'],
   },
   'GET /executions/{}': { shapes: { 200: execution }, errors: ['not_found'] },
+  'GET /executions/{}/stream': { shapes: {}, errors: ['invalid_request', 'not_found', 'execution_failed'] },
+  'POST /executions/{}/stdin': { shapes: { 200: shapes.stdinWrite }, errors: needsCommand },
+  'POST /executions/{}/kill': { shapes: { 200: shapes.executionSummary }, errors: needsCommand },
   'GET /usage': { shapes: { 200: shapes.usage }, errors: ['invalid_request'] },
   'GET /account': { shapes: { 200: shapes.account }, errors: [] },
 };
+
+/** Operations that answer with server-sent events, always or if asked to. */
+const eventOperations = new Set([
+  'POST /sandboxes/{}/exec',
+  'GET /executions/{}/stream',
+  // The last part is taken for an id.
+  'GET /sandboxes/{}/stats/{}',
+]);
 
 /** Any other path. */
 const unknownPath: DocumentedResponses = { shapes: {}, errors: ['not_found'] };

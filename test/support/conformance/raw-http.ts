@@ -67,6 +67,8 @@ function expectedSize(bytes: Buffer, headOnly: boolean): number {
   const head = bytes.subarray(0, end).toString('latin1');
   if (isInterim(head)) return end + 4 + expectedSize(bytes.subarray(end + 4), headOnly);
   if (headOnly || /^HTTP\/1\.1 (204|304)/.test(head)) return end + 4;
+  // A stream may never end.
+  if (/\r\ncontent-type: *text\/event-stream/i.test(head)) return end + 4;
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   return length === undefined ? Number.POSITIVE_INFINITY : end + 4 + Number(length);
 }

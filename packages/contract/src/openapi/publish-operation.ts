@@ -40,13 +40,14 @@ function requestBodyOf(body: NonNullable<Operation['body']>, publisher: SchemaPu
 }
 
 function responsesOf(operation: Operation, publisher: SchemaPublisher): Record<string, ResponseObject> {
-  const { outcomes, location } = operation;
+  const { outcomes, location, eventsWhen } = operation;
   const published = Object.entries(outcomes).map(([status, description]) => {
     const located = (status === '201' || status === '202') && location !== undefined;
     const response: ResponseObject = {
       description,
       headers: { ...commonHeaders, ...(located && locationHeaders(location)) },
       ...contentOf(operation, Number(status), publisher),
+      ...(status === '200' && eventsWhen !== undefined && { 'x-event-stream': { when: eventsWhen } }),
     };
     return [status, response];
   });

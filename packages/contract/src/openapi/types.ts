@@ -74,6 +74,8 @@ export interface ResponseObject {
   readonly headers: Readonly<Record<string, HeaderObject | Reference>>;
   /** Absent for an empty response. */
   readonly content?: ResponseContent;
+  /** When the response is a stream of events instead. */
+  readonly 'x-event-stream'?: { readonly when: string };
 }
 
 /** Responses by status. Errors are references to components. */

@@ -100,6 +100,7 @@ export function runCommand(limits: Limits) {
       200: 'The command finished, with any exit code, or timed out. With `stream`: a `text/event-stream` with the events of `GET /executions/{id}/stream`.',
       202: 'With `background`: the command is running.',
     },
+    eventsWhen: '`stream` is true',
     location: 'The URL of the execution.',
     errors: ['invalid_request', 'insufficient_credits', 'not_found', 'sandbox_not_running', 'execution_failed'],
   });

@@ -23,8 +23,13 @@ export interface Operation {
   readonly responses: Readonly<Record<number, z.ZodType>>;
   /** The description of each success status. */
   readonly outcomes: Readonly<Record<number, string>>;
-  /** The events of a 200 that is, or with some requests is, a `text/event-stream`. */
+  /** The events of a 200 that is a `text/event-stream`. */
   readonly events?: EventStream;
+  /**
+   * When the 200 is a `text/event-stream` instead of its JSON. Published as an extension, because of two media types generated clients make one
+   * response that is either.
+   */
+  readonly eventsWhen?: string;
   /** The description of the Location header of a 201, if it has one. */
   readonly location?: string;
   /** In addition to `commonErrors`. */
