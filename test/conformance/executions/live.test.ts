@@ -75,7 +75,8 @@ describe('exec with "background": true', () => {
     expectStatus(await write({ data: 'aGVsbG8K', encoding: 'base64' }), 200);
     expectStatus(await write({ data: 'end\n', close: true }), 200);
     const events = await stream(cat.id);
-    expect(events.map(({ data }) => data.data ?? '').join('')).toBe('hello\nend\n');
+    const printed = events.flatMap(({ data }) => (typeof data.data === 'string' ? [data.data] : []));
+    expect(printed.join('')).toBe('hello\nend\n');
     expectError(await write({ data: 'more' }), 409, 'execution_not_running');
     const sleep = await start({ command: 'sleep 600' });
     expectStatus(await target.api.post(`/executions/${sleep.id}/kill`, { signal: 'KILL' }), 200);
