@@ -9,6 +9,7 @@ import { bootRow } from './rows/boot.ts';
 import { createRows } from './rows/create.ts';
 import { execRows } from './rows/exec.ts';
 import { fileRows } from './rows/files.ts';
+import { liveRows } from './rows/live.ts';
 import { pauseRows } from './rows/pauses.ts';
 import { poolRows, poolSettings } from './rows/pool.ts';
 import { previewRows } from './rows/previews.ts';
@@ -29,6 +30,7 @@ const groups: Readonly<Record<string, (bench: BenchHost) => Promise<readonly Row
     return await poolRows(withPool);
   },
   commands: execRows,
+  live: liveRows,
   files: fileRows,
   previews: previewRows,
   pauses: pauseRows,

@@ -22,7 +22,7 @@ const hasText = (text: string) => (received: Received) => received.text().includ
 
 describe('a streamed command', () => {
   it('is seen line by line while it runs: each line comes before the command may print the next one', async () => {
-    const lines = length(20, 60);
+    const lines = length(8, 60);
     const step = 'until [ -e step ]; do sleep 0.05; done; rm step';
     const body = {
       command: `rm -f step; for i in $(seq ${lines}); do echo line $i; ${step}; done`,
@@ -71,7 +71,7 @@ describe('a streamed command', () => {
 
 describe('a background command', () => {
   it('goes on without readers, and another client continues it after the last event of the first', async () => {
-    const { id } = await start('for i in $(seq 150); do echo line $i; sleep 0.01; done');
+    const { id } = await start('for i in $(seq 60); do echo line $i; sleep 0.01; done');
     const abort = new AbortController();
     const first = await receive(await stream(id, undefined, abort.signal), undefined, hasText('line 20\n'));
     abort.abort();
@@ -80,7 +80,7 @@ describe('a background command', () => {
     await pause(500);
     const all = await receiveToTheEnd(shared.service, id, first);
     expect(all.connections).toBe(2);
-    expect(all.text()).toBe(Array.from({ length: 150 }, (_, n) => `line ${n + 1}\n`).join(''));
+    expect(all.text()).toBe(Array.from({ length: 60 }, (_, n) => `line ${n + 1}\n`).join(''));
     expect(all.text()).toBe((await receive(await stream(id))).text());
     const late = await receive(await stream(id, position), new Received(Number(position)));
     expect(first.text().endsWith(late.text())).toBe(true);

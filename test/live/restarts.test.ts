@@ -11,7 +11,7 @@ it('a build that prints for a long time is complete and in order through a resta
   const service = await RestartableService.create({ MAYFLY_POOL: 'none' });
   try {
     const { id: sandboxId } = await createSandbox(service);
-    const seconds = length(12, 60);
+    const seconds = length(8, 60);
     const { id } = await startInBackground(
       service,
       sandboxId,

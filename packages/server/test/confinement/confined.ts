@@ -60,11 +60,16 @@ export function confinedPid(parent: ChildProcess): number {
   return Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim());
 }
 
-/** The fields of /proc/PID/status of every thread of a process. */
+/** The fields of /proc/PID/status of every thread of a process. A thread that ends meanwhile is left out. */
 export function threadStatuses(pid: number): Record<string, string>[] {
-  return readdirSync(`/proc/${pid}/task`).map((thread) => {
-    const lines = readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8').split('\n');
-    return Object.fromEntries(lines.map((line) => line.split(/:\s*/, 2)) as [string, string][]);
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    try {
+      const lines = readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8').split('\n');
+      return [Object.fromEntries(lines.map((line) => line.split(/:\s*/, 2)) as [string, string][])];
+    } catch (error) {
+      if (['ENOENT', 'ESRCH'].includes(String((error as NodeJS.ErrnoException).code))) return [];
+      throw error;
+    }
   });
 }
 

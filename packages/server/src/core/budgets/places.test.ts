@@ -8,7 +8,7 @@ test('places are limited per sandbox and per account, and given back once', () =
   expect(places.take('acct_1', 'sbx_1')).toBe('perSandbox');
   places.take('acct_1', 'sbx_2');
   expect(places.take('acct_1', 'sbx_2')).toBe('perAccount');
-  expect(places.take('acct_2', 'sbx_3')).toBeTypeOf('function');
+  expect(places.take('acct_2', 'sbx_1'), 'others take no place of theirs').toBeTypeOf('function');
   if (typeof first === 'string') throw new Error(first);
   first();
   first();

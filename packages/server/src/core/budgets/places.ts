@@ -14,16 +14,18 @@ export class Places {
 
   /** Takes a place. Returns what gives it back, or which limit has been reached. */
   take(accountId: string, sandboxId: string): (() => void) | keyof PlaceLimits {
-    if (this.#count(sandboxId) >= this.limits.perSandbox) return 'perSandbox';
+    // With its account: nobody takes the places of a sandbox of others.
+    const sandbox = `${accountId} ${sandboxId}`;
+    if (this.#count(sandbox) >= this.limits.perSandbox) return 'perSandbox';
     if (this.#count(accountId) >= this.limits.perAccount) return 'perAccount';
     this.#add(accountId, 1);
-    this.#add(sandboxId, 1);
+    this.#add(sandbox, 1);
     let isTaken = true;
     return () => {
       if (!isTaken) return;
       isTaken = false;
       this.#add(accountId, -1);
-      this.#add(sandboxId, -1);
+      this.#add(sandbox, -1);
     };
   }
 

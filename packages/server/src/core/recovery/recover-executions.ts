@@ -1,4 +1,5 @@
 import { HeldResult } from '../budgets/held-result.ts';
+import type { Places } from '../budgets/places.ts';
 import type { SharedBudget } from '../budgets/shared-budget.ts';
 import { oneLine } from '../errors/api-error.ts';
 import { type AcknowledgeNeeds, acknowledgeResult, collectResult, resultGraceMs } from '../executions/collect.ts';
@@ -24,6 +25,8 @@ export interface FailExecutionsNeeds extends StoreOutcomeNeeds {
 export interface RecoverExecutionsNeeds extends FailExecutionsNeeds, AcknowledgeNeeds {
   readonly background: BackgroundTasks;
   readonly budgets: { readonly resultBytes: SharedBudget };
+  /** Where recovered commands that may run for long have places. */
+  readonly backgroundCommands: Places;
 }
 
 /**
@@ -58,7 +61,10 @@ export async function failAbandonedExecutions(core: FailExecutionsNeeds, sandbox
 }
 
 function recoverInBackground(core: RecoverExecutionsNeeds, execution: NewExecution): void {
-  void core.background.track(core.executionsInFlight.track(execution.id, recover(core, execution)));
+  const place = execution.isLive && core.backgroundCommands.take(execution.accountId, execution.sandboxId);
+  const work = core.executionsInFlight.track(execution.id, recover(core, execution));
+  const leave = () => void (typeof place === 'function' && place());
+  void core.background.track(work.finally(leave));
 }
 
 async function failExecution(core: FailExecutionsNeeds, { id }: NewExecution): Promise<void> {

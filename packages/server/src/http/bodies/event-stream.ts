@@ -20,14 +20,28 @@ export function sendEventStream(
       .header('cache-control', 'no-store')
       // Tells nginx not to collect the response before it passes it on.
       .header('x-accel-buffering', 'no')
-      .send(Readable.from(withRetry(texts), { objectMode: false }))
+      .send(
+        Readable.from(
+          untilCut(texts, stream, () => reply.raw.destroy()),
+          { objectMode: false },
+        ),
+      )
   );
 }
 
-/** The first line also makes the headers leave at once. */
-async function* withRetry(texts: AsyncGenerator<string, void>): AsyncGenerator<string, void> {
-  yield `retry: ${retryMs}\n\n`;
-  yield* texts;
+/** The first line also makes the headers leave at once. A stream that is cut is not a failure of the service, which would be logged. */
+async function* untilCut(
+  texts: AsyncGenerator<string, void>,
+  { signal }: OpenStream,
+  cut: () => void,
+): AsyncGenerator<string, void> {
+  try {
+    yield `retry: ${retryMs}\n\n`;
+    yield* texts;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    cut();
+  }
 }
 
 /** One event. */
