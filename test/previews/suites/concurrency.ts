@@ -31,7 +31,7 @@ export function describeConcurrency(fixture: PreviewFixture) {
     it('visitors that do not read do not block others', async () => {
       const stall = (protocol: Protocol, count: number, bytes: number) =>
         Array.from({ length: count }, () =>
-          startVisit(fixture.preview, `/bytes?count=${bytes}`, { protocol, deadlineMs: 110_000 }),
+          startVisit(fixture.preview, `/bytes?count=${bytes}`, { protocol, deadlineMs: 400_000 }),
         );
       // Over HTTP/1.1 the kernel buffers megabytes of each response before it stalls, so two have to do: all of that is made in an emulated guest.
       // Those over HTTP/2 stall at once. Together they fill the stream windows of the channel, 256 KiB each, beyond its own of 8 MiB.
@@ -64,7 +64,7 @@ export function describeConcurrency(fixture: PreviewFixture) {
           method: 'POST',
           body,
           protocol: at % 2 === 0 ? 'HTTP/1.1' : 'HTTP/2',
-          deadlineMs: 110_000,
+          deadlineMs: 400_000,
         }),
       );
       try {

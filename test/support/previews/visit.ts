@@ -31,7 +31,7 @@ export interface VisitResponse {
   readonly text: string;
 }
 
-const defaultDeadlineMs = 30_000;
+const defaultDeadlineMs = 120_000;
 
 /** Sends a request to a preview and returns once the response headers arrive. The connection ends with the body. */
 export function startVisit(address: PreviewAddress, path = '/', options: VisitOptions = {}): Promise<StreamedResponse> {
