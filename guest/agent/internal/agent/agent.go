@@ -46,17 +46,23 @@ func Run(version string) error {
 		return err
 	}
 	tree := userTree()
+	terminals := &terminal.Table{Tree: tree}
 	var watch expiry.Watch
 	handler := (&routes.Agent{
 		Version:    version,
 		UserGroup:  initsys.UserGroup,
 		Executions: &execution.Table{Tree: tree, Budget: execution.NewBudget(captureBytes)},
-		Terminals:  &terminal.Table{Tree: tree},
+		Terminals:  terminals,
 		Machine:    identity.Kernel{},
 		SetExpiry:  watch.Set,
 	}).Handler()
 	server := &attach.Server{Control: control, Data: data, Handler: handler}
 	go watch.Run(context.Background(), server.Connected, power.Off)
+	go func() {
+		for range time.Tick(time.Minute) {
+			terminals.EndIdle()
+		}
+	}()
 	return server.Run(context.Background())
 }
 

@@ -38,10 +38,16 @@ func (a *Agent) Handler() http.Handler {
 	files.Register(mux)
 	tunnel.Register(mux)
 	stats.Register(mux, a.UserGroup)
-	identity.Register(mux, a.Machine, a.Root, a.Executions.Abandon, a.SetExpiry)
+	identity.Register(mux, a.Machine, a.Root, a.becomeAnother, a.SetExpiry)
 	a.Executions.Register(mux)
 	a.Terminals.Register(mux)
 	return mux
+}
+
+// becomeAnother lets go of what belongs to the machine that this one is a copy of.
+func (a *Agent) becomeAnother() {
+	a.Executions.Abandon()
+	a.Terminals.Abandon()
 }
 
 func (a *Agent) hello(w http.ResponseWriter, r *http.Request) {

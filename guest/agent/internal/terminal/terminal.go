@@ -19,18 +19,12 @@ type Terminal struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	recent  []byte // the last output, which a viewer that reconnects gets again
-	from    int64  // offset of recent in the output
+	history history
 	viewer  *viewer
+	left    time.Time // when it lost its viewer; zero while it has one
 	exited  bool
 	code    *int
 }
-
-// viewer is a response that streams the terminal to the host. at is its offset in the output.
-type viewer struct{ at int64 }
-
-// recentLen is how much output is kept for a viewer that reconnects, and how far the shell may run ahead of its viewer.
-const recentLen = 256 << 10
 
 // start runs `bash -l`. ended is called when it has exited.
 func start(group *cgroup.Group, dir string, s size, ended func()) (*Terminal, error) {
@@ -52,8 +46,9 @@ func start(group *cgroup.Group, dir string, s size, ended func()) (*Terminal, er
 		master.Close()
 		return nil, err
 	}
-	t := &Terminal{master: master, pid: pid, group: group}
+	t := &Terminal{master: master, pid: pid, group: group, left: time.Now()}
 	t.changed = sync.NewCond(&t.mu)
+	t.history.resize(s)
 	go t.supervise(ended)
 	return t, nil
 }
@@ -107,14 +102,10 @@ func (t *Terminal) pump() {
 func (t *Terminal) add(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for !t.exited && t.viewer != nil && t.from+int64(len(t.recent)+len(p))-t.viewer.at > recentLen {
+	for !t.exited && t.viewer != nil && t.history.end()+int64(len(p))-t.viewer.at > historyLen {
 		t.changed.Wait()
 	}
-	t.recent = append(t.recent, p...)
-	if over := len(t.recent) - recentLen; over > 0 {
-		t.recent = t.recent[over:]
-		t.from += int64(over)
-	}
+	t.history.add(p)
 	t.changed.Broadcast()
 }
 
@@ -130,9 +121,23 @@ func (t *Terminal) hangUp() {
 	}
 }
 
+// isAbandoned reports whether nobody has viewed the terminal for this long.
+func (t *Terminal) isAbandoned(idle time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.viewer == nil && time.Since(t.left) > idle
+}
+
 // resize changes the size of the terminal.
 func (t *Terminal) resize(s size) {
-	if c, err := t.master.SyscallConn(); err == nil && s.valid() {
+	if !s.valid() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c, err := t.master.SyscallConn(); err == nil {
 		c.Control(func(fd uintptr) { setSize(int(fd), s) })
 	}
+	t.history.resize(s)
+	t.changed.Broadcast()
 }

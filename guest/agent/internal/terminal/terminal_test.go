@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -34,14 +35,21 @@ type screen struct {
 	keys   *io.PipeWriter
 	frames *frame.Reader
 	shown  strings.Builder
+	told   []string // sizes and positions
 }
 
+// open starts a terminal.
 func open(t *testing.T, s *httptest.Server, query string) *screen {
 	t.Helper()
+	return view(t, s, "/terminals?cwd=/&"+query)
+}
+
+func view(t *testing.T, s *httptest.Server, path string) *screen {
+	t.Helper()
 	r, w := io.Pipe()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	t.Cleanup(cancel)
-	request, _ := http.NewRequestWithContext(ctx, "POST", s.URL+"/terminals?cwd=/&"+query, r)
+	request, _ := http.NewRequestWithContext(ctx, "POST", s.URL+path, r)
 	answer, err := s.Client().Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +61,7 @@ func open(t *testing.T, s *httptest.Server, query string) *screen {
 	return &screen{T: t, keys: w, frames: frame.NewReader(answer.Body)}
 }
 
-// leave disconnects without ending the body.
+// leave disconnects.
 func (s *screen) leave() { s.keys.CloseWithError(io.ErrClosedPipe) }
 
 func (s *screen) press(keys string) { frame.Write(s.keys, 0, []byte(keys)) }
@@ -66,17 +74,21 @@ func (s *screen) until(text string) string {
 		if err != nil {
 			s.Fatalf("%v; shown: %q", err, s.shown.String())
 		}
-		if kind == 3 {
+		switch kind {
+		case frameExit:
 			return string(p)
+		case frameBytes:
+			s.shown.Write(p)
+		default:
+			s.told = append(s.told, string(p))
 		}
-		s.shown.Write(p)
 	}
 	return ""
 }
 
 func TestLoginShell(t *testing.T) {
 	_, server := newServer(t)
-	s := open(t, server, "cols=100&rows=30")
+	s := open(t, server, "id=x&cols=100&rows=30")
 	s.press("stty size; tty; id -u; echo $TERM\n")
 	s.until("xterm-256color")
 	for _, want := range []string{"30 100", "/dev/pts/", "1000"} {
@@ -93,12 +105,15 @@ func TestLoginShell(t *testing.T) {
 	}
 }
 
-func TestEndOfBodyHangsUp(t *testing.T) {
+func TestDeleteHangsUp(t *testing.T) {
 	table, server := newServer(t)
 	s := open(t, server, "id=x")
 	s.press("echo o''k\n")
 	s.until("ok")
-	s.keys.Close()
+	request, _ := http.NewRequest("DELETE", server.URL+"/terminals/x", nil)
+	if r, err := server.Client().Do(request); err != nil || r.StatusCode != 204 {
+		t.Fatal(r, err)
+	}
 	if got := s.until(""); !strings.Contains(got, `"exit_code":129`) && !strings.Contains(got, `"exit_code":1`) {
 		t.Fatal(got)
 	}
@@ -125,22 +140,74 @@ func TestReconnect(t *testing.T) {
 	s := open(t, server, "id=mine")
 	s.press("V=kept; echo fi''rst\n")
 	s.until("first")
+	frame.Write(s.keys, frameSize, []byte(`{"cols":77,"rows":11}`))
+	s.press("stty size\n")
+	s.until("11 77")
+	if r, err := server.Client().Post(server.URL+"/terminals?id=mine&cwd=/", "", nil); err != nil || r.StatusCode != 409 {
+		t.Fatal(r.StatusCode, err)
+	}
 	s.leave()
-	s = open(t, server, "id=mine")
-	s.until("first")
+	s = view(t, server, "/terminals/mine")
+	s.until("11 77")
+	if !strings.Contains(s.shown.String(), "first") || strings.Join(s.told, " ") != `{"position":0} {"cols":80,"rows":24} {"cols":77,"rows":11}` {
+		t.Fatal(s.shown.String(), s.told)
+	}
 	s.press("echo $V-again\n")
 	s.until("kept-again")
+	seen := s.shown.Len()
+	s.leave()
+	s = view(t, server, fmt.Sprintf("/terminals/mine?after=%d", seen))
 	s.press("exit\n")
 	s.until("")
+	if strings.Contains(s.shown.String(), "first") {
+		t.Fatalf("from %d: %q", seen, s.shown.String())
+	}
+	gone(t, table)
+	if r, err := server.Client().Post(server.URL+"/terminals/mine", "", nil); err != nil || r.StatusCode != 404 {
+		t.Fatal(r.StatusCode, err)
+	}
+}
+
+func TestATerminalWithoutViewersEndsAfterAWhile(t *testing.T) {
+	table, server := newServer(t)
+	s := open(t, server, "id=idle")
+	s.press("echo o''k\n")
+	s.until("ok")
+	table.endIdle(0)
+	if len(table.known) != 1 {
+		t.Fatal("a terminal with a viewer was ended")
+	}
+	s.leave()
+	for table.known["idle"] != nil && table.known["idle"].viewer != nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+	table.endIdle(time.Hour)
+	time.Sleep(50 * time.Millisecond)
+	if len(table.known) != 1 {
+		t.Fatal("a terminal was ended too early")
+	}
+	table.endIdle(0)
 	gone(t, table)
 }
 
-func TestDisconnectWithoutIDHangsUp(t *testing.T) {
+func TestTerminalsOfTheOriginalCannotBeReachedInACopy(t *testing.T) {
 	table, server := newServer(t)
-	s := open(t, server, "")
+	s := open(t, server, "id=original")
 	s.press("echo o''k\n")
 	s.until("ok")
-	s.leave()
+	table.Abandon()
+	if r, err := server.Client().Post(server.URL+"/terminals/original", "", nil); err != nil || r.StatusCode != 404 {
+		t.Fatal(r.StatusCode, err)
+	}
+	r, err := server.Client().Get(server.URL + "/terminals")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := io.ReadAll(r.Body); strings.TrimSpace(string(b)) != `{"terminals":[]}` {
+		t.Fatalf("%s", b)
+	}
+	s.press("exit\n")
+	s.until("")
 	gone(t, table)
 }
 
@@ -155,7 +222,7 @@ func TestOutputWithoutViewerDoesNotBlock(t *testing.T) {
 
 func TestInvalidInput(t *testing.T) {
 	_, server := newServer(t)
-	for query, want := range map[string]int{"cols=0": 400, "cols=x": 400, "rows=5000": 400, "id=a/b": 400, "cwd=/root": 400} {
+	for query, want := range map[string]int{"id=x&cols=0": 400, "id=x&cols=x": 400, "rows=5000": 400, "id=a/b": 400, "": 400, "id=x&cwd=/root": 400} {
 		r, err := server.Client().Post(server.URL+"/terminals?"+query, "", nil)
 		if err != nil || r.StatusCode != want {
 			t.Error(query, r.StatusCode, err)

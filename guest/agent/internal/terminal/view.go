@@ -5,58 +5,59 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"time"
 
 	"mayfly/agent/internal/frame"
 )
 
 const (
-	frameBytes  = 0
-	frameResize = 1
-	frameExit   = 3
+	frameBytes    = 0
+	frameSize     = 1
+	framePosition = 2
+	frameExit     = 3
 )
 
-// view streams the terminal to the host until the shell exits, the host disconnects or another viewer replaces it. A terminal that is
-// not persistent is then hung up, because no viewer can reconnect to it.
-func (t *Terminal) view(w http.ResponseWriter, r *http.Request, persistent bool) {
-	v := t.addViewer()
+// view streams the terminal to the host, from a position on, until the shell exits, the host disconnects or another viewer replaces it.
+// The terminal goes on without a viewer.
+func (t *Terminal) view(w http.ResponseWriter, r *http.Request, after int64) {
+	v := t.addViewer(after)
 	defer t.removeViewer(v)
-	if !persistent {
-		defer t.hangUp()
-	}
 	ctx := r.Context()
 	defer context.AfterFunc(ctx, t.wake)()
 	flush := http.NewResponseController(w).Flush
 	w.Header().Set("content-type", "application/octet-stream")
-	w.WriteHeader(http.StatusOK)
-	flush()
-	go t.readInput(v, r.Body)
+	if frame.WriteJSON(w, framePosition, map[string]int64{"position": v.at}) != nil || flush() != nil {
+		return
+	}
+	go t.readInput(r.Body)
 
 	buf := make([]byte, 32<<10)
 	for {
-		n, code, open := t.next(ctx, v, buf)
+		n, resized, code, open := t.next(ctx, v, buf)
+		var err error
 		switch {
 		case !open:
 			return
+		case resized != nil:
+			err = frame.WriteJSON(w, frameSize, resized)
 		case n > 0:
-			if frame.Write(w, frameBytes, buf[:n]) != nil || flush() != nil {
-				return
-			}
+			err = frame.Write(w, frameBytes, buf[:n])
 		default:
 			frame.WriteJSON(w, frameExit, map[string]int{"exit_code": code})
+			return
+		}
+		if err != nil || flush() != nil {
 			return
 		}
 	}
 }
 
-// readInput reads the frames of the host. The end of the body hangs up the terminal; a broken connection does not.
-func (t *Terminal) readInput(v *viewer, body io.Reader) {
+// readInput reads the frames of the host.
+func (t *Terminal) readInput(body io.Reader) {
 	frames := frame.NewReader(body)
 	for {
 		kind, payload, err := frames.Next()
 		if err != nil {
-			if err == io.EOF && t.isViewer(v) {
-				t.hangUp()
-			}
 			return
 		}
 		switch kind {
@@ -64,7 +65,7 @@ func (t *Terminal) readInput(v *viewer, body io.Reader) {
 			if _, err := t.master.Write(payload); err != nil {
 				return
 			}
-		case frameResize:
+		case frameSize:
 			var s size
 			if json.Unmarshal(payload, &s) == nil {
 				t.resize(s)
@@ -73,33 +74,32 @@ func (t *Terminal) readInput(v *viewer, body io.Reader) {
 	}
 }
 
-// next copies output that v has not received into p. If n is 0, the shell has exited with code. If open is false, v must end.
-func (t *Terminal) next(ctx context.Context, v *viewer, p []byte) (n, code int, open bool) {
+// next returns what v gets next: a size, or output that is copied into p. If there is neither, the shell has exited with code. If open is
+// false, v must end.
+func (t *Terminal) next(ctx context.Context, v *viewer, p []byte) (n int, resized *size, code int, open bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for {
 		if t.viewer == v {
-			v.at = max(v.at, t.from)
-			if n = copy(p, t.recent[v.at-t.from:]); n > 0 {
-				v.at += int64(n)
+			if n, resized = t.history.read(v, p); n > 0 || resized != nil {
 				t.changed.Broadcast()
-				return n, 0, true
+				return n, resized, 0, true
 			}
 		}
 		switch {
 		case t.code != nil:
-			return 0, *t.code, true
+			return 0, nil, *t.code, true
 		case ctx.Err() != nil || t.viewer != v && t.viewer != nil:
-			return 0, 0, false
+			return 0, nil, 0, false
 		}
 		t.changed.Wait()
 	}
 }
 
-func (t *Terminal) addViewer() *viewer {
+func (t *Terminal) addViewer(after int64) *viewer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.viewer = &viewer{at: t.from}
+	t.viewer = t.history.from(after)
 	t.changed.Broadcast()
 	return t.viewer
 }
@@ -109,14 +109,9 @@ func (t *Terminal) removeViewer(v *viewer) {
 	defer t.mu.Unlock()
 	if t.viewer == v {
 		t.viewer = nil
+		t.left = time.Now()
 	}
 	t.changed.Broadcast()
-}
-
-func (t *Terminal) isViewer(v *viewer) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.viewer == v
 }
 
 func (t *Terminal) wake() {
