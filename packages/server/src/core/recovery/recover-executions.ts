@@ -63,8 +63,7 @@ export async function failAbandonedExecutions(core: FailExecutionsNeeds, sandbox
 function recoverInBackground(core: RecoverExecutionsNeeds, execution: NewExecution): void {
   const place = execution.isLive && core.backgroundCommands.take(execution.accountId, execution.sandboxId);
   const work = core.executionsInFlight.track(execution.id, recover(core, execution));
-  const leave = () => void (typeof place === 'function' && place());
-  void core.background.track(work.finally(leave));
+  void core.background.track(typeof place === 'function' ? work.finally(place) : work);
 }
 
 async function failExecution(core: FailExecutionsNeeds, { id }: NewExecution): Promise<void> {

@@ -66,17 +66,7 @@ export class Http2GuestAgent implements GuestAgent {
   }
 
   execute(request: ExecuteRequest): Promise<ExecuteResult> {
-    const body = Buffer.from(
-      JSON.stringify({
-        id: request.id,
-        command: request.command,
-        cwd: request.cwd,
-        env: request.env,
-        timeout_ms: request.timeoutMs,
-        capture_bytes: request.captureBytes,
-        stdin: false,
-      }),
-    );
+    const body = executionBody(request, { stdin: false });
     const deadlineMs = request.timeoutMs + this.#deadlines.executeGraceMs;
     const call = { method: 'POST', path: '/executions', body, deadlineMs } as const;
     return this.#liveness.during(
@@ -91,18 +81,7 @@ export class Http2GuestAgent implements GuestAgent {
   }
 
   startLive(request: LiveRequest): Promise<LiveOutput> {
-    const body = Buffer.from(
-      JSON.stringify({
-        id: request.id,
-        command: request.command,
-        cwd: request.cwd,
-        env: request.env,
-        timeout_ms: request.timeoutMs,
-        capture_bytes: request.captureBytes,
-        spool_bytes: request.spoolBytes,
-        stdin: request.stdin,
-      }),
-    );
+    const body = executionBody(request, { spool_bytes: request.spoolBytes, stdin: request.stdin });
     const call = { method: 'POST', path: '/live', body, deadlineMs: this.#deadlines.executeGraceMs } as const;
     return openLive(this.#connection, this.#liveness, call);
   }
@@ -200,6 +179,14 @@ export class Http2GuestAgent implements GuestAgent {
     const transferMs = Math.ceil((maxBytes / this.#deadlines.slowestBytesPerSecond) * 1_000);
     return Math.min(this.#deadlines.smallCallMs + transferMs, longestTimerMs);
   }
+}
+
+/** The body of a request that starts a command. */
+function executionBody(request: ExecuteRequest | LiveRequest, more: object): Buffer {
+  const { id, command, cwd, env, timeoutMs, captureBytes } = request;
+  return Buffer.from(
+    JSON.stringify({ id, command, cwd, env, timeout_ms: timeoutMs, capture_bytes: captureBytes, ...more }),
+  );
 }
 
 /** The path of a file request, with its parameters percent-encoded as UTF-8. */

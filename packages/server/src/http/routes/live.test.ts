@@ -4,7 +4,7 @@ import { type ReceivedEvent, readEvents } from '@mayfly/contract/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import { resultOf } from '../../../test/core/stub-guest.ts';
-import type { StubLiveCommand } from '../../../test/core/stub-live.ts';
+import { StubLiveCommand } from '../../../test/core/stub-live.ts';
 import { GuestRefusal, GuestUnreachable } from '../../core/ports/guest-agent.ts';
 import { recoverExecutions } from '../../core/recovery/recover-executions.ts';
 
@@ -174,9 +174,37 @@ describe('a background command', () => {
   });
 
   test('is collected by the next run of the service, however long it takes', async () => {
+    const startedAtMs = service.clock.nowMs();
+    await service.store.executions.insert({
+      id: 'exec_old',
+      accountId: 'acct_test',
+      sandboxId,
+      startedAtMs,
+      isLive: true,
+    });
+    const request = { id: 'exec_old', command: 'serve', cwd: '/', env: {}, timeoutMs: 0, captureBytes: 1, stdin: true };
+    const command = new StubLiveCommand({ ...request, spoolBytes: 1 });
+    service.connector.live.commands.set('exec_old', command);
+    expect(await recoverExecutions(service.core)).toBe(1);
+    expect(await recoverExecutions(service.core), 'it is in flight').toBe(0);
+    command.print('stdout', 'ready');
+    const reading = take(await follow('exec_old'));
+    command.end(resultOf({ exitCode: 7, stdout: Buffer.from('ready') }));
+    expect((await reading).map(({ event, data }) => [event, data.data ?? data.exit_code ?? null])).toEqual([
+      ['start', null],
+      ['stdout', 'ready'],
+      ['exit', 7],
+    ]);
+  });
+
+  test('is failed after a rollback of its sandbox', async () => {
+    const snapshot = (await service.call('POST', `/v1/sandboxes/${sandboxId}/snapshots`)).body;
     const { id } = (await exec({ command: 'serve', background: true })).body;
-    expect(await recoverExecutions(service.core)).toBe(0); // in flight
-    expect(service.core.executionsInFlight.has(id)).toBe(true);
+    const reading = take(await follow(id));
+    service.connector.live.commands.delete(id);
+    const rolledBack = await service.call('POST', `/v1/sandboxes/${sandboxId}/rollback`, { snapshot_id: snapshot.id });
+    expect(rolledBack.status).toBe(200);
+    expect((await reading).at(-1)).toMatchObject({ event: 'exit', data: { status: 'failed' } });
   });
 
   test('cannot be one of too many in a sandbox', async () => {
@@ -227,11 +255,15 @@ test('too many streams are refused, and closed ones make room', async () => {
 
 test('a stop of the service cuts streams at once, without an exit event', async () => {
   const { id } = (await exec({ command: 'serve', background: true })).body;
-  const response = await follow(id);
-  const reading = take(response).catch((error: unknown) => error);
+  const seen: string[] = [];
+  const reading = take(await follow(id), (events) => {
+    seen.push(events.at(-1)?.event ?? '');
+    return false;
+  });
+  await expect.poll(() => seen).toEqual(['start']);
   service.core.streams.cutAll();
-  const outcome = await reading;
-  expect(Array.isArray(outcome) ? outcome.map(({ event }) => event) : outcome).not.toContain('exit');
+  await expect(reading).rejects.toThrow('terminated');
+  expect(seen).toEqual(['start']);
 });
 
 describe('stdin and signals', () => {
