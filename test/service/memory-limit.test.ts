@@ -66,7 +66,8 @@ it('memory that a guest has freed goes back to the host', async () => {
   const fullMib = await usedMib();
   expect(fullMib).toBeGreaterThan(beforeMib + 0.9 * filledMib);
   await output(service, innocent.id, 'rm /dev/shm/large; echo removed');
-  await expect.poll(usedMib).toBeLessThan(fullMib - 0.75 * filledMib);
+  // Not all of it: a guest gives back whole blocks of 2 MiB, and a block stays as long as anything else uses a page of it.
+  await expect.poll(usedMib).toBeLessThan(fullMib - 0.5 * filledMib);
   console.log(`memory of a machine: ${beforeMib} MiB, filled ${fullMib} MiB, freed ${await usedMib()} MiB`);
   // The guest can use it again, and finds in it what it wrote.
   const again = await output(service, innocent.id, `${fill('again', againMib)} && md5sum < /dev/shm/again`);
