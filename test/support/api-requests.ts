@@ -72,7 +72,7 @@ export async function exec(
 }
 
 /** Runs a command, expects exit code 0 and returns its trimmed standard output. */
-export async function output(target: Target, id: string, command: string, timeoutMs = 120_000): Promise<string> {
+export async function output(target: Target, id: string, command: string, timeoutMs = 500_000): Promise<string> {
   const { exit_code, stdout, stderr } = await exec(target, id, command, { timeout_ms: timeoutMs });
   expect(exit_code, `${command}\n${stdout}\n${stderr}`).toBe(0);
   return stdout.trim();

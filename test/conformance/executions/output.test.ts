@@ -9,7 +9,7 @@ const mib = 1_048_576;
 const slack = 65_536;
 
 function run(command: string, more: Record<string, unknown> = {}): Promise<Execution> {
-  return target.api.exec(target.sandbox.id, command, { timeout_ms: 120_000, ...more });
+  return target.api.exec(target.sandbox.id, command, { timeout_ms: 600_000, ...more });
 }
 
 describe('captured output', () => {
@@ -76,7 +76,7 @@ describe('a running command', () => {
   const startAndDisconnect = async (api: Api, command: string): Promise<void> => {
     const caller = new AbortController();
     const abandoned = api.post(`/sandboxes/${target.sandbox.id}/exec`, { command }, { signal: caller.signal });
-    await api.output(target.sandbox.id, 'until [ -s /tmp/started ]; do sleep 0.1; done', { timeout_ms: 60_000 });
+    await api.output(target.sandbox.id, 'until [ -s /tmp/started ]; do sleep 0.1; done', { timeout_ms: 600_000 });
     caller.abort();
     await expect(abandoned).rejects.toThrow();
   };

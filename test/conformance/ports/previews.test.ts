@@ -19,7 +19,7 @@ async function serve(id: string, port: number, word: string): Promise<void> {
   const start = `cd www${port} && echo ${word} > index.html && (python3 -m http.server -b 127.0.0.1 ${port} >/dev/null 2>&1 &)`;
   const wait = `until curl -fs http://127.0.0.1:${port}/ >/dev/null; do sleep 0.2; done`;
   await target.api.output(id, `mkdir -p www${port} && ${start}`);
-  await target.api.output(id, wait, { timeout_ms: 60_000 });
+  await target.api.output(id, wait, { timeout_ms: 600_000 });
 }
 
 describe('a preview URL', () => {

@@ -7,7 +7,7 @@ export interface GuestDeadlines {
   readonly executeGraceMs: number;
   /** For a command that an earlier connection started: the longest command timeout plus the grace. */
   readonly resumeMs: number;
-  /** A file transfer may take smallCallMs plus the time for its maximum size at this speed. */
+  /** A file transfer may take smallCallMs plus the time for its maximum size at this speed, because several share the connection of a slow guest. */
   readonly slowestBytesPerSecond: number;
   /** For the removal of a directory tree of any size. */
   readonly removeTreeMs: number;
@@ -25,7 +25,7 @@ export const defaultDeadlines: GuestDeadlines = Object.freeze({
   smallCallMs: 15_000,
   executeGraceMs: 30_000,
   resumeMs: 630_000,
-  slowestBytesPerSecond: 262_144,
+  slowestBytesPerSecond: 65_536,
   removeTreeMs: 600_000,
   attachRepeatMs: 100,
   firstSyncMs: machineDeadlines.attach.firstSyncMs,
@@ -56,6 +56,8 @@ export const guestLimits = Object.freeze({
   connectionWindowBytes: 8 * 1024 * 1024,
   /** Written to a stream at once. Pending writes count as memory of the session, and a session above its limit accepts no new stream. */
   writeBytes: 65_536,
+  /** Typed into a terminal in one frame. */
+  terminalInputBytes: 16_384,
   headerListBytes: 16 * 1024,
   headerPairs: 32,
   /** Memory that nghttp2 and Node may use for one session, in Node's megabytes. */
