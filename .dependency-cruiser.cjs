@@ -5,7 +5,7 @@ const path = require('node:path');
  * The directions of imports: contract ← core ← adapters ← app, host-process and supervisor (one for each process) ← setup. Adapters never import each other.
  */
 const server = '^packages/server/src';
-const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics'];
+const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics', 'screens'];
 /** Adapters that listen on the network; they share `listening`. */
 const servers = ['http', 'gateway'];
 const test = '\\.test\\.ts$';
@@ -31,6 +31,7 @@ const coreFolders = [
   'sandboxes',
   'eviction',
   'executions',
+  'terminals',
   'files',
   'previews',
   'snapshots',

@@ -2,6 +2,7 @@ import { readEvents } from '@mayfly/contract/testing';
 import type { BenchHost } from '../support/bench-host.ts';
 import { alternate, timed } from '../support/measure.ts';
 import type { Row } from '../support/table.ts';
+import { keystrokeRow } from './keystrokes.ts';
 
 const rounds = 40;
 const largeRounds = 10;
@@ -32,7 +33,7 @@ async function firstByteMs(bench: BenchHost, id: string): Promise<number> {
   return firstMs;
 }
 
-/** Streams through the API: the first byte compared with a whole command, and 8 MiB compared with reading them directly from an agent. */
+/** Streams and terminals through the API: the first byte compared with a whole command, and 8 MiB compared with reading them directly from an agent. */
 export async function liveRows(bench: BenchHost): Promise<Row[]> {
   const { id } = (await bench.call('POST', '/sandboxes', 201)) as { id: string };
   const machine = await bench.driver.launch({ id: 'live', size: 'small' });
@@ -72,6 +73,7 @@ export async function liveRows(bench: BenchHost): Promise<Row[]> {
     return [
       { name: 'first byte of a stream', baseline: 'exec of the same command', target: 1.2, ...first },
       { name: 'stream 8 MiB', baseline: 'directly from the agent', target: 1.5, ...large },
+      await keystrokeRow(bench, id, agent),
     ];
   } finally {
     agent.close();

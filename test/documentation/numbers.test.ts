@@ -1,4 +1,4 @@
-import { defaultLimits, formatBytes, operatorLimitKeys } from '@mayfly/contract';
+import { defaultLimits, fixedLimits, formatBytes, operatorLimitKeys } from '@mayfly/contract';
 import { describe, expect, it } from 'vitest';
 import { largestBytes as ballastBytes } from '#server/app/ballast.ts';
 import { limitSetting, readConfig } from '#server/app/config.ts';
@@ -69,6 +69,11 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `a file of ${formatBytes(ballastBytes)} in the data folder`,
     `A sandbox that holds less than ${formatBytes(leastBytes.memory)} is never evicted`,
     `enough credit for ${word(minimumRuntimeMs / 60_000)} minutes of \`small\``,
+    `| unused tickets | ${fixedLimits.ticketsPerAccount}, for a minute each |`,
+  ],
+  'docs/live-commands.md': [
+    `works once, within ${fixedLimits.ticketSeconds} seconds`,
+    `at most ${fixedLimits.ticketsPerAccount} unused tickets`,
   ],
   'docs/failure-contract.md': [
     `${seconds(serviceDeadlines.launchMs)} to restore, ${seconds(serviceDeadlines.attachMs)} to attach, ${seconds(serviceDeadlines.teardownMs)} to clean up`,

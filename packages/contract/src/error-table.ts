@@ -32,9 +32,10 @@ export const errorTable = {
   },
   invalid_api_key: {
     statuses: [401],
-    cause: 'The API key is unknown or has been revoked. The message says which.',
+    cause:
+      'The API key is unknown or has been revoked, or the ticket is unknown, has expired or was used already. The message says which.',
     retry: 'never',
-    hint: 'Use an active API key.',
+    hint: 'Use an active API key, or another ticket.',
     examples: ['This API key has been revoked.'],
   },
   account_suspended: {
@@ -78,7 +79,7 @@ export const errorTable = {
   rate_limit_exceeded: {
     statuses: [429],
     cause:
-      'Too many requests or sandbox creations in the current one-minute window, too many commands, streams, large requests or unread large responses of the account at once, or too much input for a command that does not read it.',
+      'Too many requests or sandbox creations in the current one-minute window, too many commands, streams, unused tickets, large requests or unread large responses of the account at once, or too much input for a command that does not read it.',
     retry: 'with_backoff',
     hint: 'Wait for the number of seconds in Retry-After.',
     examples: [

@@ -86,6 +86,12 @@ export function cursorParameter() {
     .describe('The `next_cursor` of the previous page.');
 }
 
+/** What a browser sends in place of a key. The service reads it before it validates anything; the schema is for the document. */
+export const ticketParameter = z
+  .string({ error: 'ticket must be given once' })
+  .optional()
+  .describe('A ticket, in place of the API key; see `POST /tickets`. Ignored if the key is sent.');
+
 /** An optional field of a body. Missing and null both mean the default. */
 export function fieldOr<Field extends z.ZodType, const Default>(field: Field, defaultValue: Default) {
   return field

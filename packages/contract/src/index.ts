@@ -100,3 +100,4 @@ export {
   snapshotStatuses,
 } from './resources/snapshot.ts';
 export { type Stats, statsSchema } from './resources/stats.ts';
+export type { Ticket } from './resources/ticket.ts';

@@ -69,6 +69,17 @@ export const fixedLimits = Object.freeze({
   backgroundCommandsPerSandbox: 64,
   streamsPerSandbox: 32,
   streamsPerAccount: 100,
+  /** Tickets that were not used yet. */
+  ticketsPerAccount: 100,
+  /** How long a ticket works. */
+  ticketSeconds: 60,
+  /** Terminals that are open, with or without a client. */
+  terminalsPerSandbox: 16,
+  terminalsPerAccount: 64,
+  terminalCols: 500,
+  terminalRows: 200,
+  /** One message of a terminal's client. */
+  terminalMessageBytes: 262_144,
 });
 
 /** The limits that an operator can also set for a single account. */

@@ -1,4 +1,5 @@
-import type { Execution } from '@mayfly/contract';
+import { once } from 'node:events';
+import type { Execution, Ticket } from '@mayfly/contract';
 import { readEvents } from '@mayfly/contract/testing';
 import { describe, expect, it } from 'vitest';
 import { expectError, expectStatus } from '../../support/conformance/api.ts';
@@ -113,4 +114,47 @@ it('GET /sandboxes/{id}/stats: CPU, memory, disk, network and processes', async 
   expect(stats.memory?.used_bytes).toBeLessThan(stats.memory?.total_bytes ?? 0);
   expect(stats.disk?.used_bytes).toBeLessThan(stats.disk?.total_bytes ?? 0);
   expectError(await target.api.get('/sandboxes/sbx_unknown/stats'), 404, 'not_found');
+});
+
+it('POST /tickets: a ticket opens a stream without a key, once', async () => {
+  const created = await target.api.post<Ticket>('/tickets');
+  const { ticket, expires_at } = expectStatus(created, 201);
+  expect(created.headers['cache-control']).toBe('no-store');
+  const livesMs = Date.parse(expires_at) - Date.parse(created.headers.date ?? '');
+  expect(livesMs).toBeGreaterThan(50_000);
+  expect(livesMs).toBeLessThan(70_000);
+  const path = `/sandboxes/${target.sandbox.id}/stats/stream?ticket=${ticket}`;
+  const response = await fetch(`${target.api.baseUrl}${path}`);
+  expect(response.status).toBe(200);
+  for await (const { event, data } of readEvents(response)) {
+    expect([event, data.sandbox_id]).toEqual(['stats', target.sandbox.id]);
+    break;
+  }
+  expectError(await target.api.get(path, { authorization: null }), 401, 'invalid_api_key');
+  const another = expectStatus(await target.api.post<Ticket>('/tickets'), 201);
+  const account = await target.api.get(`/account?ticket=${another.ticket}`, { authorization: null });
+  expectError(account, 401, 'unauthorized');
+});
+
+it('GET /sandboxes/{id}/pty: a shell over a WebSocket, opened with a ticket as a browser does', async () => {
+  const path = `/sandboxes/${target.sandbox.id}/pty?cols=90&rows=20`;
+  expectError(await target.api.get(path), 400, 'request_error');
+  expectError(await target.api.get('/sandboxes/sbx_unknown/pty?cols=0'), 400, 'invalid_request');
+  const { ticket } = expectStatus(await target.api.post<Ticket>('/tickets'), 201);
+  const socket = new WebSocket(`${target.api.baseUrl.replace(/^http/, 'ws')}${path}&ticket=${ticket}`);
+  socket.binaryType = 'arraybuffer';
+  const told: unknown[] = [];
+  let printed = '';
+  socket.addEventListener('message', ({ data }) => {
+    if (typeof data === 'string') told.push(JSON.parse(data));
+    else printed += Buffer.from(data as ArrayBuffer).toString('latin1');
+  });
+  const closed = once(socket, 'close') as Promise<[CloseEvent]>;
+  await once(socket, 'open');
+  socket.send(Buffer.from('stty size; exit 4\r'));
+  const [{ code }] = await closed;
+  expect(code).toBe(1000);
+  expect(told[0]).toEqual({ type: 'ready', session: expect.any(String), cols: 90, rows: 20 });
+  expect(told.at(-1)).toEqual({ type: 'exit', exit_code: 4 });
+  expect(printed).toContain('20 90');
 });

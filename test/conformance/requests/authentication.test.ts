@@ -21,6 +21,7 @@ const operations = [
   ['GET', '/executions/exec_x'],
   ['GET', '/usage'],
   ['GET', '/account'],
+  ['POST', '/tickets'],
   ['GET', '/no/such/path'],
 ] as const;
 

@@ -129,6 +129,8 @@ export const stats = record({
   uptime_ms: integer,
 });
 
+export const ticket = record({ object: only('ticket'), ticket: text, expires_at: dateTime });
+
 /** "list envelope, newest first, without output" */
 export const executionList = record({
   object: only('list'),

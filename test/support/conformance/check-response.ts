@@ -180,6 +180,8 @@ const operations: Readonly<Record<string, DocumentedResponses>> = {
   'POST /executions/{}/kill': { shapes: { 200: shapes.executionSummary }, errors: needsCommand },
   'GET /usage': { shapes: { 200: shapes.usage }, errors: ['invalid_request'] },
   'GET /account': { shapes: { 200: shapes.account }, errors: [] },
+  'GET /sandboxes/{}/pty': { shapes: {}, errors: [...needsFiles, 'invalid_request', 'insufficient_credits'] },
+  'POST /tickets': { shapes: { 201: shapes.ticket }, errors: [] },
 };
 
 /** Operations that answer with server-sent events, always or if asked to. */

@@ -62,9 +62,9 @@ type viewer struct {
 	sizes int64 // number of the next size to send
 }
 
-// from returns a viewer at a position, or at the oldest output if that is gone.
+// from returns a viewer at a position, at the oldest output if that is gone, or at the end if there is not that much.
 func (h *history) from(position int64) *viewer {
-	v := &viewer{at: max(position, h.start), sizes: h.begun}
+	v := &viewer{at: min(max(position, h.start), h.end()), sizes: h.begun}
 	for v.sizes+1 < h.begun+int64(len(h.sizes)) && h.sizes[v.sizes+1-h.begun].at <= v.at {
 		v.sizes++
 	}

@@ -32,7 +32,7 @@ func TestOutputComesBackWithTheSizesItWasPrintedFor(t *testing.T) {
 	h.resize(size{120, 40})
 	h.resize(size{120, 40})
 	h.add([]byte("large"))
-	for from, want := range map[int64]string{0: "[80x24]small[120x40]large", 2: "[80x24]all[120x40]large", 5: "[120x40]large", 7: "[120x40]rge", 10: "[120x40]"} {
+	for from, want := range map[int64]string{0: "[80x24]small[120x40]large", 2: "[80x24]all[120x40]large", 5: "[120x40]large", 7: "[120x40]rge", 10: "[120x40]", 1000: "[120x40]"} {
 		if got := drain(h, h.from(from)); got != want {
 			t.Errorf("from %d: %q", from, got)
 		}

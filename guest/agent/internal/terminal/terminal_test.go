@@ -143,13 +143,17 @@ func TestReconnect(t *testing.T) {
 	frame.Write(s.keys, frameSize, []byte(`{"cols":77,"rows":11}`))
 	s.press("stty size\n")
 	s.until("11 77")
+	s.press("PS1=; echo qui''et\n")
+	s.until("quiet\r\n")
+	printed := s.shown.Len()
 	if r, err := server.Client().Post(server.URL+"/terminals?id=mine&cwd=/", "", nil); err != nil || r.StatusCode != 409 {
 		t.Fatal(r.StatusCode, err)
 	}
 	s.leave()
 	s = view(t, server, "/terminals/mine")
-	s.until("11 77")
-	if !strings.Contains(s.shown.String(), "first") || strings.Join(s.told, " ") != `{"position":0} {"cols":80,"rows":24} {"cols":77,"rows":11}` {
+	s.until("quiet\r\n")
+	told := fmt.Sprintf(`{"end":%d,"position":0} {"cols":80,"rows":24} {"cols":77,"rows":11}`, printed)
+	if !strings.Contains(s.shown.String(), "first") || strings.Join(s.told, " ") != told {
 		t.Fatal(s.shown.String(), s.told)
 	}
 	s.press("echo $V-again\n")

@@ -20,13 +20,13 @@ const (
 // view streams the terminal to the host, from a position on, until the shell exits, the host disconnects or another viewer replaces it.
 // The terminal goes on without a viewer.
 func (t *Terminal) view(w http.ResponseWriter, r *http.Request, after int64) {
-	v := t.addViewer(after)
+	v, end := t.addViewer(after)
 	defer t.removeViewer(v)
 	ctx := r.Context()
 	defer context.AfterFunc(ctx, t.wake)()
 	flush := http.NewResponseController(w).Flush
 	w.Header().Set("content-type", "application/octet-stream")
-	if frame.WriteJSON(w, framePosition, map[string]int64{"position": v.at}) != nil || flush() != nil {
+	if frame.WriteJSON(w, framePosition, map[string]int64{"position": v.at, "end": end}) != nil || flush() != nil {
 		return
 	}
 	go t.readInput(r.Body)
@@ -96,12 +96,13 @@ func (t *Terminal) next(ctx context.Context, v *viewer, p []byte) (n int, resize
 	}
 }
 
-func (t *Terminal) addViewer(after int64) *viewer {
+// addViewer makes the caller the viewer, and returns the position up to which there is output by now.
+func (t *Terminal) addViewer(after int64) (v *viewer, end int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.viewer = t.history.from(after)
 	t.changed.Broadcast()
-	return t.viewer
+	return t.viewer, t.history.end()
 }
 
 func (t *Terminal) removeViewer(v *viewer) {

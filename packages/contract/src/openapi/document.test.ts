@@ -79,6 +79,12 @@ describe.each(operations)('$method $path', (operation) => {
   );
 });
 
+test('the operations that accept a ticket, and no others, publish it as a parameter', () => {
+  const withParameter = operations.filter((one) => parameter(published(one), 'ticket') !== undefined);
+  expect(withParameter).toEqual(operations.filter(({ acceptsTicket }) => acceptsTicket));
+  expect(withParameter.map(({ id }) => id)).toEqual(expect.arrayContaining(['streamExecution', 'streamStats']));
+});
+
 describe('errors', () => {
   test('the error table lists every type with its cause, retry category and hint', () => {
     expect(document['x-error-table'].map(({ type }) => type)).toEqual(errorTypes);

@@ -15,9 +15,10 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Sandboxes: 'Create, inspect, extend and destroy sandboxes.',
   Executions: 'Run commands in a sandbox and read their results.',
   Files: 'Write, read, list and delete files in a sandbox.',
+  Terminals: 'Use a shell in a sandbox, with its screen, over a WebSocket.',
   Ports: 'Expose servers in a sandbox on public URLs.',
   Snapshots: 'Save memory and disk of a running sandbox, and manage what was saved.',
-  Account: 'Balance, limits and usage.',
+  Account: 'Balance, limits and usage, and tickets for browsers.',
 };
 
 /** The OpenAPI 3.1 document of the API with the given limits. */

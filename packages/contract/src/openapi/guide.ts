@@ -68,6 +68,9 @@ const authentication: Chapter = {
     {
       text: 'All keys of an account share its limits. A resource of another account is reported as `not_found`, the same as a resource that does not exist.',
     },
+    {
+      text: `Browsers cannot send this header with an EventSource or a WebSocket, and a key must not be part of a URL. Let your server get a ticket with \`POST /tickets\`, and pass it as \`?ticket=\` to an operation that has this parameter. A ticket works once, within ${fixedLimits.ticketSeconds} seconds. An EventSource that reconnects by itself sends the same ticket again and gets 401: open a new one with another ticket.`,
+    },
   ],
 };
 

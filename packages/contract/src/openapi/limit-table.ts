@@ -66,6 +66,17 @@ export function limitTable(limits: Limits): readonly LimitRow[] {
       '429 `rate_limit_exceeded`',
     ),
     row(
+      'Open terminals',
+      `${formatCount(fixedLimits.terminalsPerSandbox)} per sandbox, ${formatCount(fixedLimits.terminalsPerAccount)} per account`,
+      '429 `rate_limit_exceeded`',
+    ),
+    row('A message to a terminal', formatBytes(fixedLimits.terminalMessageBytes), 'the connection is closed with 1009'),
+    row(
+      'Unused tickets per account',
+      `${formatCount(fixedLimits.ticketsPerAccount)}; a ticket works once, within ${formatCount(fixedLimits.ticketSeconds)} seconds`,
+      '429 `rate_limit_exceeded`',
+    ),
+    row(
       'Stored output per account',
       formatBytes(limits.storedOutputMb * 1024 ** 2),
       'the oldest output is dropped; `output_dropped` is true',

@@ -7,6 +7,8 @@ import { closePort, exposePort, listPorts } from './ports.ts';
 import { createSandbox, deleteSandbox, extendSandbox, getSandbox, listSandboxes } from './sandboxes.ts';
 import { createSnapshot, deleteSnapshot, getSnapshot, listSnapshots } from './snapshots.ts';
 import { getStats, streamStats } from './stats.ts';
+import { openTerminal } from './terminals.ts';
+import { createTicket } from './tickets.ts';
 
 /** Every API operation with the given limits, in the order of the reference. */
 export function defineOperations(limits: Limits) {
@@ -20,6 +22,7 @@ export function defineOperations(limits: Limits) {
     rollbackSandbox,
     getStats,
     streamStats,
+    openTerminal,
     runCommand: runCommand(limits),
     getExecution,
     streamExecution,
@@ -38,6 +41,7 @@ export function defineOperations(limits: Limits) {
     deleteSnapshot,
     getUsage,
     getAccount,
+    createTicket,
   } as const;
 }
 

@@ -9,6 +9,7 @@ import {
   optionalBody,
   parameterOr,
   quoteForMessage,
+  ticketParameter,
   withoutNul,
   withoutNulPattern,
 } from '../fields.ts';
@@ -152,6 +153,8 @@ export const streamExecution = operation({
   description:
     'From the beginning, or after the event in `Last-Event-ID`. Works while the command runs and after it ended, and for any number of readers, each at its own pace. A command that was started with neither `stream` nor `background` delivers its output when it ends.',
   params: executionParameters,
+  query: z.object({ ticket: ticketParameter }),
+  acceptsTicket: true,
   headers: z.looseObject({
     'last-event-id': z
       .string()

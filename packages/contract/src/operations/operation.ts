@@ -23,6 +23,8 @@ export interface Operation {
   readonly responses: Readonly<Record<number, z.ZodType>>;
   /** The description of each success status. */
   readonly outcomes: Readonly<Record<number, string>>;
+  /** Whether a ticket in the query, see `ticketParameter`, can take the place of the key. */
+  readonly acceptsTicket?: true;
   /** The events of a 200 that is a `text/event-stream`. */
   readonly events?: EventStream;
   /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integerParameter, parameterOr } from '../fields.ts';
+import { integerParameter, parameterOr, ticketParameter } from '../fields.ts';
 import { statsSchema } from '../resources/stats.ts';
 import { operation, sandboxParameters } from './operation.ts';
 
@@ -30,7 +30,9 @@ export const streamStats = operation({
     interval_seconds: parameterOr(integerParameter('interval_seconds', 1, 60), 2).describe(
       'The time between measurements, in seconds.',
     ),
+    ticket: ticketParameter,
   }),
+  acceptsTicket: true,
   responses: {},
   outcomes: { 200: 'The measurements.' },
   events: {

@@ -4,6 +4,7 @@ import { fixedLimits } from '@mayfly/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import type { AdminNeeds } from '../admin/admin-routes.ts';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
+import { Tickets } from '../core/accounts/tickets.ts';
 import { Capacity } from '../core/admission/capacity.ts';
 import { AuditTrail } from '../core/audit/audit-trail.ts';
 import { type BudgetSettings, createBudgets } from '../core/budgets/budgets.ts';
@@ -22,6 +23,7 @@ import { type Deadlines, machineDeadlines } from '../core/ports/machine-deadline
 import type { MachineDriver } from '../core/ports/machine-driver.ts';
 import { type Metrics, noMetrics } from '../core/ports/metrics.ts';
 import { type Clock, type DiskBallast, type HostProbe, systemClock } from '../core/ports/runtime.ts';
+import type { Screens } from '../core/ports/screens.ts';
 import type { Store } from '../core/ports/store/store.ts';
 import { PreviewTraffic } from '../core/previews/preview-traffic.ts';
 import type { AdoptNeeds } from '../core/recovery/adopt-machines.ts';
@@ -36,10 +38,12 @@ import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { KeyedLock } from '../core/scheduling/keyed-lock.ts';
 import type { KeepSnapshotsNeeds } from '../core/snapshots/recover.ts';
 import { SavesInFlight } from '../core/snapshots/saves-in-flight.ts';
+import { Terminals } from '../core/terminals/terminals.ts';
 import { RateWindows } from '../core/windows/rate-windows.ts';
 import type { GatewayNeeds } from '../gateway/gateway-context.ts';
 import type { ApiNeeds } from '../http/app.ts';
 import { maxSavesInFlight } from '../machines/protocol/messages.ts';
+import { createScreens } from '../screens/worker-screens.ts';
 import type { BootstrapNeeds } from './bootstrap-account.ts';
 import type { GaugeNeeds } from './build-api.ts';
 import type { Config } from './config.ts';
@@ -90,6 +94,8 @@ export interface CoreParts {
   /** Nothing is measured when absent. */
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
+  /** Emulated by a thread of this process when absent. */
+  readonly screens?: Screens | undefined;
   readonly deadlines?: Partial<Deadlines> | undefined;
   readonly budgets?: Partial<BudgetSettings> | undefined;
 }
@@ -157,6 +163,8 @@ export function assembleCore(parts: CoreParts): Core {
     machineLocks: new KeyedLock(),
     executionsInFlight: new ExecutionsInFlight(),
     streams: new OpenStreams(),
+    terminals: new Terminals(),
+    screens: parts.screens ?? createScreens(),
     backgroundCommands: new Places({
       perSandbox: fixedLimits.backgroundCommandsPerSandbox,
       perAccount: backgroundCommandsPerAccount,
@@ -164,6 +172,7 @@ export function assembleCore(parts: CoreParts): Core {
     replacementsInFlight,
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
+    tickets: new Tickets(clock),
     budgets: createBudgets(parts.budgets),
     turns: {
       requests: new FairTurns(requestsPerTurn),

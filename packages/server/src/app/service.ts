@@ -18,6 +18,7 @@ import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import type { Readiness } from '../http/http-app.ts';
 import type { ReadingLimits } from '../http/slow-readers.ts';
 import { createPrometheusMetrics } from '../metrics/prometheus.ts';
+import { createScreens } from '../screens/worker-screens.ts';
 import { openApiTls, refreshApiTls } from './api-tls.ts';
 import { assembleCore, type Core } from './assemble-core.ts';
 import { openBallast } from './ballast.ts';
@@ -82,7 +83,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   log.info({ driver: driver.describe() }, 'driver_opened');
   const isAccepting = () => readiness === 'ready';
   const ballast = openBallast(config.dataDir, config.headroom.diskReserveBytes);
-  const adapters = { store, driver, connector, log, metrics, clock, ballast };
+  const screens = acquired.use(createScreens());
+  const adapters = { store, driver, connector, log, metrics, clock, ballast, screens };
   const core = assembleCore({ config, ...adapters, deadlines, budgets, isAccepting });
   // Released after the machines, because requests in flight end, and are recorded, when their machine is detached.
   acquired.use(core.audit);

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type FindKeyNeeds, findKeyOwner, keyHashIn, requireUsable } from '../core/accounts/authenticate.ts';
+import type { Tickets } from '../core/accounts/tickets.ts';
 import { ApiError } from '../core/errors/api-error.ts';
 import type { Metrics } from '../core/ports/metrics.ts';
 import type { AccountRecord } from '../core/ports/store/account-store.ts';
@@ -18,6 +19,7 @@ export interface CountNeeds {
 /** What admitting requests needs. */
 export interface AdmissionNeeds extends FindKeyNeeds, CountNeeds {
   readonly turns: { readonly requests: FairTurns };
+  readonly tickets: Tickets;
 }
 
 /** Admits a request or throws the error to answer it with. */
@@ -28,7 +30,7 @@ export function requestAdmission(core: AdmissionNeeds): AdmitRequest {
   const keyHashOf = connectionKeyHashes();
   return async (request, isCreate) => {
     requireHost(request.raw);
-    const owner = await findKeyOwner(core, keyHashOf(request));
+    const owner = await findKeyOwner(core, redeemedKeyHash(core, request) ?? keyHashOf(request));
     const { account } = owner;
     request.logged.account_id = account.id;
     request.logged.key_id = owner.keyId;
@@ -66,6 +68,19 @@ function connectionKeyHashes(): (request: FastifyRequest) => string {
     lastByConnection.set(socket, { authorization, hash });
     return hash;
   };
+}
+
+/** Returns the hash of the key behind the ticket of a request without a key; undefined if there is none. Throws a 401 if the ticket is not valid. */
+function redeemedKeyHash({ tickets }: AdmissionNeeds, request: FastifyRequest): string | undefined {
+  if (request.raw.headers.authorization !== undefined || !request.routeOptions.config.acceptsTicket) return undefined;
+  const { ticket } = request.query as { readonly ticket?: string | readonly string[] };
+  if (ticket === undefined) return undefined;
+  const keyHash = typeof ticket === 'string' ? tickets.redeem(ticket) : undefined;
+  if (keyHash !== undefined) return keyHash;
+  throw new ApiError(
+    'invalid_api_key',
+    'This ticket is unknown, has expired or was used already. Get another one with POST /v1/tickets.',
+  );
 }
 
 /** The account that the request was authenticated as. */
@@ -164,7 +179,7 @@ function answerPreflight(reply: FastifyReply): FastifyReply {
   return reply
     .code(204)
     .header('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE')
-    .header('access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Request-Id')
+    .header('access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id')
     .header('access-control-max-age', '86400')
     .send();
 }

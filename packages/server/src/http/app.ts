@@ -25,7 +25,10 @@ import { type ReferenceNeeds, referenceRoutes } from './routes/reference.ts';
 import { type SandboxRouteNeeds, sandboxRoutes } from './routes/sandboxes.ts';
 import { type SnapshotRouteNeeds, snapshotRoutes } from './routes/snapshots.ts';
 import { type StatsRouteNeeds, statsRoutes } from './routes/stats.ts';
+import { type TerminalRouteNeeds, terminalRoutes } from './routes/terminals.ts';
+import { type TicketRouteNeeds, ticketRoutes } from './routes/tickets.ts';
 import { cutSlowReaders, defaultReadingLimits } from './slow-readers.ts';
+import { asksForWebSocket, routeUpgrades } from './sockets/upgrades.ts';
 
 /** What the operations of the API need. */
 type VersionOneNeeds = AdmissionNeeds &
@@ -37,7 +40,9 @@ type VersionOneNeeds = AdmissionNeeds &
   ManagePreviewsNeeds &
   SnapshotRouteNeeds &
   StatsRouteNeeds &
-  AccountRouteNeeds;
+  TerminalRouteNeeds &
+  AccountRouteNeeds &
+  TicketRouteNeeds;
 
 /** What the HTTP API needs of the core. */
 export type ApiNeeds = VersionOneNeeds & HookNeeds & ReadBodyNeeds & ReferenceNeeds;
@@ -80,6 +85,7 @@ export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
       maxHeaderSize: maxHeaderBytes,
       // Checked by `requireHost`: Node's own response has no body.
       requireHostHeader: false,
+      shouldUpgradeCallback: asksForWebSocket,
     }),
     // During shutdown, requests on open connections are served; core refuses new sandboxes.
     return503OnClosing: false,
@@ -100,6 +106,7 @@ export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
   app.addHook('onClose', async () => slowReaders[Symbol.dispose]());
   // Ignore an unknown Expect header: without a listener Node answers 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  routeUpgrades(app);
   app.setErrorHandler((error, request, reply) => sendError({ metrics, requestLog }, error, request, reply));
   app.setNotFoundHandler(() => {
     throw pathNotFound();
@@ -143,5 +150,7 @@ function addVersionOne(v1: HttpApp, deps: HttpDeps<VersionOneNeeds>, admit: Admi
   portRoutes(v1, deps);
   snapshotRoutes(v1, deps);
   statsRoutes(v1, deps);
+  terminalRoutes(v1, deps);
   accountRoutes(v1, deps);
+  ticketRoutes(v1, deps);
 }

@@ -12,7 +12,7 @@ type Part<Op, Name extends string> = Op extends { readonly [Key in Name]: infer 
 interface ContractRoute<Op extends Operation> {
   readonly method: Op['method'];
   readonly url: string;
-  readonly config: { readonly operation: string };
+  readonly config: { readonly operation: string; readonly acceptsTicket: boolean };
   readonly schema: {
     readonly params: Part<Op, 'params'>;
     readonly querystring: Part<Op, 'query'>;
@@ -30,7 +30,7 @@ export function routeOf<Op extends Operation>(operation: Op): ContractRoute<Op> 
   return {
     method,
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { operation: id },
+    config: { operation: id, acceptsTicket: operation.acceptsTicket ?? false },
     schema: schema as ContractRoute<Op>['schema'],
   };
 }

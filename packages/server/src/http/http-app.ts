@@ -65,6 +65,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The id of the operation in the contract; undefined for routes outside of it. */
     operation?: string;
+    /** Whether a ticket in the query can take the place of the key. */
+    acceptsTicket?: boolean;
   }
 
   interface FastifyRequest {

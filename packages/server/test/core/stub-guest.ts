@@ -9,6 +9,7 @@ import {
 } from '../../src/core/ports/guest-agent.ts';
 import { StubFiles } from './stub-files.ts';
 import { StubLive } from './stub-live.ts';
+import { StubTerminals } from './stub-terminals.ts';
 
 /** Returns the result of a stubbed command. */
 export type StubCommand = (request: ExecuteRequest) => Promise<ExecuteResult>;
@@ -39,6 +40,8 @@ export class StubConnector implements GuestConnector {
   readonly files = new StubFiles();
   /** The live commands of every machine. */
   readonly live = new StubLive();
+  /** The terminals of every machine. */
+  readonly terminals = new StubTerminals();
   readonly #disconnects: (() => void)[] = [];
 
   async attach(machine: { readonly id: string }, _deadlineMs?: number, identity?: GuestIdentity): Promise<GuestAgent> {
@@ -86,6 +89,9 @@ export class StubConnector implements GuestConnector {
         command.refuseIfAsked();
         command.stdin.push(Buffer.from(bytes).toString());
       },
+      startTerminal: async (id, size) => this.terminals.start(id, size, closed),
+      viewTerminal: async (id, afterBytes) => this.terminals.get(id).view(afterBytes, closed),
+      endTerminal: async (id) => this.terminals.get(id).exit(129),
       signalExecution: async (id, signal) => {
         const command = this.live.get(id);
         command.refuseIfAsked();

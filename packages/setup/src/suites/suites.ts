@@ -307,6 +307,22 @@ const rows: readonly Row[] = [
     long: 'a longer build, more kills',
   },
   {
+    name: 'live/silence',
+    shows: 'streams and terminals that are silent for long stay open through a proxy',
+    sources: server('http/bodies', 'http/sockets', 'http/slow-readers.ts', 'core/executions/live', 'core/terminals'),
+    long: 'a quarter of an hour',
+  },
+  {
+    name: 'live/terminals',
+    shows: 'shells, vim, top, a large paste, clients that leave, come back or do not read, restarts and kills',
+    sources: [
+      ...agent('terminal', 'attach', 'shell'),
+      ...betweenProcesses,
+      ...server('core/terminals', 'screens', 'guest', 'http/sockets', 'http/routes/terminals.ts', 'app'),
+    ],
+    long: 'more output, more kills',
+  },
+  {
     name: 'machines/capabilities',
     shows: 'the driver works with the documented capabilities and no other',
     sources: [

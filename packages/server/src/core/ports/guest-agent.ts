@@ -1,5 +1,6 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { AgentChannel, Machine } from './machine-driver.ts';
+import type { TerminalSize } from './screens.ts';
 
 /** What a machine is told when it is assigned to a sandbox. The clock is set from the host's at the moment of sending. */
 export interface GuestIdentity {
@@ -43,6 +44,25 @@ export type LivePart =
  */
 export interface LiveOutput extends AsyncIterable<LivePart> {
   /** Ends the reading, also one in progress. The command goes on. */
+  close(): void;
+}
+
+/**
+ * What a viewer of a terminal gets: first the position at which the output begins and where it ended at that moment, then output, the sizes that it
+ * was printed for, and how the shell ended.
+ */
+export type TerminalPart =
+  | { readonly kind: 'position'; readonly position: number; readonly end: number }
+  | { readonly kind: 'output'; readonly bytes: Buffer }
+  | { readonly kind: 'size'; readonly size: TerminalSize }
+  | { readonly kind: 'exit'; readonly exitCode: number };
+
+/** A terminal in both directions. It can be iterated once. Throws GuestUnreachable when the connection is lost; the terminal goes on. */
+export interface TerminalChannel extends AsyncIterable<TerminalPart> {
+  /** Resolves once more may be typed: the shell may not read. Rejects with GuestUnreachable when the connection is lost. */
+  type(bytes: Uint8Array): Promise<void>;
+  resize(size: TerminalSize): void;
+  /** Ends the viewing, also one in progress. */
   close(): void;
 }
 
@@ -161,6 +181,12 @@ export interface GuestAgent {
   awaitLiveEnd(id: string, captureBytes: number, reserve?: Reserve): Promise<ExecuteResult>;
   /** Accepts all of the bytes or none. GuestRefusal: `too_many` if the command does not read, `refused` if its stdin is closed, `bad_request` if it has none. */
   writeStdin(id: string, bytes: Uint8Array, close: boolean): Promise<void>;
+  /** Starts a login shell on a terminal and views it. GuestRefusal: `exists`, `too_many`, `bad_cwd`. */
+  startTerminal(id: string, size: TerminalSize, cwd: string): Promise<TerminalChannel>;
+  /** Views a terminal after this many bytes of its output, or from the oldest that is kept. GuestRefusal `not_found` if it has ended. */
+  viewTerminal(id: string, afterBytes: number): Promise<TerminalChannel>;
+  /** Hangs up a terminal. Resolves even if the agent does not know it. */
+  endTerminal(id: string): Promise<void>;
   /** Sends a signal to all processes of a command. GuestRefusal `refused` if it has ended. */
   signalExecution(id: string, signal: number): Promise<void>;
   readFile(

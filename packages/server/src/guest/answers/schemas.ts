@@ -1,3 +1,4 @@
+import { fixedLimits } from '@mayfly/contract';
 import { z } from 'zod';
 
 const count = z.int().min(0);
@@ -54,6 +55,14 @@ export const executionEnded = z.object({
   stderr_bytes: count,
   truncated: z.boolean(),
 });
+
+/** The frames of a terminal. */
+export const terminalPosition = z.object({ position: count, end: count });
+export const terminalSize = z.object({
+  cols: z.int().min(1).max(fixedLimits.terminalCols),
+  rows: z.int().min(1).max(fixedLimits.terminalRows),
+});
+export const terminalExit = z.object({ exit_code: z.int().min(0).max(255) });
 
 /** Output of a live command that was dropped. */
 export const outputGap = z.object({ bytes: count.min(1) });

@@ -11,7 +11,9 @@ import {
   type LiveOutput,
   type LiveRequest,
   type Reserve,
+  type TerminalChannel,
 } from '../../core/ports/guest-agent.ts';
+import type { TerminalSize } from '../../core/ports/screens.ts';
 import { executionSink } from '../answers/execution-sink.ts';
 import { listingBytes, listingSink } from '../answers/listing-sink.ts';
 import { fileDeleted, fileWritten, helloAnswer, statsAnswer } from '../answers/schemas.ts';
@@ -21,6 +23,7 @@ import type { GuestDeadlines } from '../guest-limits.ts';
 import { correctClock, sendIdentity, type WallClock } from './clock.ts';
 import { exchange, isRefusal } from './exchange.ts';
 import { openLive } from './live.ts';
+import { openTerminal } from './terminal.ts';
 import { openTunnel } from './tunnel.ts';
 
 /** Node fires longer timers immediately. */
@@ -105,6 +108,20 @@ export class Http2GuestAgent implements GuestAgent {
     return exchange(this.#connection, call, emptySink);
   }
 
+  startTerminal(id: string, { cols, rows }: TerminalSize, cwd: string): Promise<TerminalChannel> {
+    const path = fileCall('/terminals', { id, cols, rows, cwd });
+    return openTerminal(this.#connection, this.#liveness, path, this.#deadlines.executeGraceMs);
+  }
+
+  viewTerminal(id: string, afterBytes: number): Promise<TerminalChannel> {
+    const path = fileCall(`/terminals/${encodeURIComponent(id)}`, { after: afterBytes });
+    return openTerminal(this.#connection, this.#liveness, path, this.#deadlines.smallCallMs);
+  }
+
+  endTerminal(id: string): Promise<void> {
+    return this.#forget(`/terminals/${encodeURIComponent(id)}`);
+  }
+
   signalExecution(id: string, signal: number): Promise<void> {
     const path = `/executions/${encodeURIComponent(id)}/kill`;
     const body = Buffer.from(JSON.stringify({ signal }));
@@ -113,14 +130,8 @@ export class Http2GuestAgent implements GuestAgent {
   }
 
   /** Resolves even if the agent does not know the execution. */
-  async forgetExecution(id: string): Promise<void> {
-    const path = `/executions/${encodeURIComponent(id)}`;
-    const call = { method: 'DELETE', path, deadlineMs: this.#deadlines.smallCallMs } as const;
-    try {
-      await exchange(this.#connection, call, emptySink);
-    } catch (error) {
-      if (!isRefusal(error, 'not_found')) throw error;
-    }
+  forgetExecution(id: string): Promise<void> {
+    return this.#forget(`/executions/${encodeURIComponent(id)}`);
   }
 
   async readFile(
@@ -173,6 +184,16 @@ export class Http2GuestAgent implements GuestAgent {
 
   close(): void {
     this.#connection.end('the host closed the connection');
+  }
+
+  /** Deletes something that may be gone already. */
+  async #forget(path: string): Promise<void> {
+    const call = { method: 'DELETE', path, deadlineMs: this.#deadlines.smallCallMs } as const;
+    try {
+      await exchange(this.#connection, call, emptySink);
+    } catch (error) {
+      if (!isRefusal(error, 'not_found')) throw error;
+    }
   }
 
   #fileMs(maxBytes: number): number {

@@ -23,7 +23,7 @@ export async function openLive(
   void liveness.during(isOver.promise);
   return {
     [Symbol.asyncIterator]: () => readParts(connection, stream),
-    close: () => cancel(stream),
+    close: () => cancelStream(stream),
   };
 }
 
@@ -40,12 +40,13 @@ async function* readParts(connection: Connection, stream: ClientHttp2Stream): As
     if (error instanceof FrameTooLarge) connection.end('the agent sent a frame that is too large', error);
     throw error instanceof ProtocolViolation ? error : lostCall(connection, error);
   } finally {
-    cancel(stream);
+    cancelStream(stream);
   }
   throw lostCall(connection);
 }
 
-function cancel(stream: ClientHttp2Stream): void {
+/** Ends a stream on both sides. */
+export function cancelStream(stream: ClientHttp2Stream): void {
   if (stream.destroyed) return;
   stream.close(constants.NGHTTP2_CANCEL);
   stream.destroy();
