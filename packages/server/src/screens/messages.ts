@@ -25,3 +25,6 @@ export type Answer =
   | { readonly kind: 'shown'; readonly show: number; readonly bytes: Uint8Array<ArrayBuffer> | undefined }
   /** The output of this screen costs too much. It is no longer emulated. */
   | { readonly kind: 'given-up'; readonly id: number };
+
+/** What a change of the size counts as among the output that waits: it costs as much as some output. */
+export const resizeBytes = 512;

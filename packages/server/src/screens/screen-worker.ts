@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { TerminalSize } from '../core/ports/screens.ts';
 import { Emulator } from './emulator.ts';
-import type { Answer, Request, WorkerSettings } from './messages.ts';
+import { type Answer, type Request, resizeBytes, type WorkerSettings } from './messages.ts';
 
 /** How much of one screen is processed before the next screen has its turn. */
 const turnBytes = 4096;
@@ -43,6 +43,7 @@ function close(id: number): void {
   let bytes = 0;
   for (const job of screen.jobs) {
     if (job.kind === 'write') bytes += job.bytes.length;
+    if (job.kind === 'resize') bytes += resizeBytes;
     if (job.kind === 'show') answer({ kind: 'shown', show: job.show, bytes: undefined });
   }
   screen.jobs.length = 0;
@@ -74,21 +75,43 @@ async function run(): Promise<void> {
 
 async function takeTurn(screen: OpenScreen): Promise<void> {
   Atomics.store(currentId, 0, screen.id);
+  const isTooExpensive = cpuLimit();
   let budgetBytes = turnBytes;
   while (budgetBytes > 0) {
     const [job] = screen.jobs;
     if (job === undefined) break;
     if (job.kind === 'write') {
       const bytes = takeBytes(screen.jobs, budgetBytes);
+      await screen.emulator.write(bytes, isTooExpensive);
       budgetBytes -= bytes.length;
-      if (!(await write(screen, bytes))) break;
-    } else {
+      answer({ kind: 'processed', id: screen.id, bytes: bytes.length });
+    } else if (job.kind === 'resize') {
       screen.jobs.shift();
-      if (job.kind === 'resize') screen.emulator.resize(job.size);
-      else answer({ kind: 'shown', show: job.show, bytes: screen.emulator.show() });
+      screen.emulator.resize(job.size);
+      budgetBytes -= resizeBytes;
+      answer({ kind: 'processed', id: screen.id, bytes: resizeBytes });
+    }
+    if (isTooExpensive()) {
+      answer({ kind: 'given-up', id: screen.id });
+      close(screen.id);
+      break;
+    }
+    if (job.kind === 'show') {
+      screen.jobs.shift();
+      answer({ kind: 'shown', show: job.show, bytes: screen.emulator.show() });
+      break;
     }
   }
   Atomics.store(currentId, 0, 0);
+}
+
+/** Returns whether this thread has used more CPU time from now on than a turn may. */
+function cpuLimit(): () => boolean {
+  const start = process.threadCpuUsage();
+  return () => {
+    const { user, system } = process.threadCpuUsage(start);
+    return user + system > maxTurnCpuMs * 1000;
+  };
 }
 
 /** Takes up to `maxBytes` off the writes at the head of the jobs. xterm.js waits for a timer at each write, so small ones are joined. */
@@ -105,23 +128,6 @@ function takeBytes(jobs: Job[], maxBytes: number): Uint8Array {
     length += bytes.length;
   }
   return Buffer.concat(taken);
-}
-
-/** Returns false if the screen was given up because it is too expensive. */
-async function write(screen: OpenScreen, bytes: Uint8Array): Promise<boolean> {
-  const start = process.threadCpuUsage();
-  const isTooExpensive = () => {
-    const { user, system } = process.threadCpuUsage(start);
-    return user + system > maxTurnCpuMs * 1000;
-  };
-  await screen.emulator.write(bytes, isTooExpensive);
-  if (isTooExpensive()) {
-    answer({ kind: 'given-up', id: screen.id });
-    close(screen.id);
-    return false;
-  }
-  answer({ kind: 'processed', id: screen.id, bytes: bytes.length });
-  return true;
 }
 
 parentPort?.on('message', (request: Request) => {

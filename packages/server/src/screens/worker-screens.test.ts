@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import headless from '@xterm/headless';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Screen, Screens, TerminalSize } from '../core/ports/screens.ts';
 import { createScreens, tailBytes } from './worker-screens.ts';
 
@@ -44,6 +44,18 @@ describe('screens', () => {
     await workers.at(-1)?.terminate();
     await expect.poll(() => workers.length).toBe(count + 1);
   }
+
+  test('a flood of sizes does not fill memory, and the last one is shown', async () => {
+    using screen = screens.open(size);
+    screen.write(Buffer.from(shellPrompt));
+    const [worker] = workers;
+    if (worker === undefined) throw new Error('no worker');
+    const send = vi.spyOn(worker, 'postMessage');
+    for (let sent = 0; sent < 50_000; sent += 1) screen.resize({ cols: 30 + (sent % 2), rows: 5 });
+    screen.resize(size);
+    expect(send.mock.calls.length).toBeLessThan(5_000);
+    expect(await linesOf(screen)).toEqual(asScreen);
+  });
 
   test('show what was written before the call, and nothing after it', async () => {
     using screen = screens.open(size);

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Screen, Screens, TerminalSize } from '../core/ports/screens.ts';
-import type { Answer, Request, WorkerSettings } from './messages.ts';
+import { type Answer, type Request, resizeBytes, type WorkerSettings } from './messages.ts';
 import { Tail } from './tail.ts';
 
 /** How much raw output is kept of each screen. */
@@ -195,6 +195,8 @@ class WorkerScreen implements Screen {
   #unprocessedBytes = 0;
   /** Output that was not sent because too much was waiting. */
   #withheldBytes = 0;
+  /** Whether a change of the size was not sent because too much was waiting. */
+  #mustRebuild = false;
 
   constructor(id: number, size: TerminalSize, screens: WorkerScreens) {
     this.id = id;
@@ -224,16 +226,21 @@ class WorkerScreen implements Screen {
   }
 
   resize(size: TerminalSize): void {
-    // What was withheld was printed for the size before.
-    this.#catchUp();
     this.#size = size;
-    if (!this.#isPlain) this.#screens.send({ kind: 'resize', id: this.id, size });
+    if (this.#isPlain) return;
+    if (this.#withheldBytes > 0 || this.#unprocessedBytes > maxUnprocessedBytes) {
+      this.#mustRebuild = true;
+      return;
+    }
+    this.#unprocessedBytes += resizeBytes;
+    this.#screens.send({ kind: 'resize', id: this.id, size });
   }
 
   reset(size: TerminalSize): void {
     this.#size = size;
     this.#tail.clear();
     this.#withheldBytes = 0;
+    this.#mustRebuild = false;
     if (!this.#isPlain) this.#screens.send({ kind: 'open', id: this.id, size });
   }
 
@@ -249,6 +256,7 @@ class WorkerScreen implements Screen {
     this.#isPlain = false;
     this.#unprocessedBytes = 0;
     this.#withheldBytes = 0;
+    this.#mustRebuild = false;
     this.#rebuild();
   }
 
@@ -261,12 +269,14 @@ class WorkerScreen implements Screen {
     if (this.#unprocessedBytes === 0) this.#catchUp();
   }
 
-  /** Sends what was withheld. If the tail no longer has all of it, the emulator starts again from the tail. */
+  /** Sends what was withheld. If the tail no longer has all of it, or the size changed meanwhile, the emulator starts again from the tail. */
   #catchUp(): void {
-    if (this.#isPlain || this.#withheldBytes === 0) return;
+    if (this.#isPlain || (this.#withheldBytes === 0 && !this.#mustRebuild)) return;
     const missing = this.#withheldBytes;
+    const mustRebuild = this.#mustRebuild || missing > this.#tail.length;
     this.#withheldBytes = 0;
-    if (missing > this.#tail.length) this.#rebuild();
+    this.#mustRebuild = false;
+    if (mustRebuild) this.#rebuild();
     else this.#send(this.#tail.last(missing));
   }
 

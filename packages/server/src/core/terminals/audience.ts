@@ -88,8 +88,10 @@ export class Audience {
     if (size.cols === this.#size.cols && size.rows === this.#size.rows) return;
     this.#size = size;
     this.#screen.resize(size);
-    for (const [client, { stage }] of this.#places) {
-      if (stage === 'current') client.resized(size);
+    for (const [client, place] of this.#places) {
+      if (place.stage !== 'current') continue;
+      if (client.isBehind) place.stage = 'behind';
+      else client.resized(size);
     }
   }
 

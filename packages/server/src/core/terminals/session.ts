@@ -62,7 +62,12 @@ export class TerminalSession {
 
   /** Connects to the terminal unless it is connected. Throws GuestRefusal `not_found` if it has ended, and GuestUnreachable. */
   async connect(opened?: TerminalChannel): Promise<void> {
-    await (this.#connecting ?? this.#open(opened));
+    try {
+      await (this.#connecting ?? this.#open(opened));
+    } catch (error) {
+      if (error instanceof GuestRefusal) this.#finish(hasEnded);
+      throw error;
+    }
   }
 
   /** Adds a client, which is shown the screen first. Returns what removes it. */
@@ -82,9 +87,8 @@ export class TerminalSession {
   /** Types into the terminal. Resolves once more may be typed: the shell may not read. What is typed while the connection is lost waits for the next one. */
   async type(bytes: Uint8Array): Promise<void> {
     const channel = await this.#channel();
-    await channel
-      ?.type(bytes)
-      .catch((error: unknown) => this.#log.info({ terminal_id: this.id, err: error }, 'terminal_input_lost'));
+    // What was under way when the connection was lost may be lost with it.
+    await channel?.type(bytes).catch(() => {});
   }
 
   async resize(size: TerminalSize): Promise<void> {
@@ -96,8 +100,8 @@ export class TerminalSession {
     try {
       const agent = await this.#live.agent();
       await this.#live.whileAlive(agent.endTerminal(this.id));
-    } catch (error) {
-      this.#log.info({ terminal_id: this.id, err: error }, 'terminal_hang_up_failed');
+    } catch {
+      // The clients see that the terminal goes on, or that its machine is gone.
     }
   }
 
@@ -159,13 +163,13 @@ export class TerminalSession {
   }
 
   async #reconnect(): Promise<void> {
-    while (this.hasClients && this.#end === undefined && this.#connecting === undefined) {
+    for (;;) {
+      await wait(reconnectPauseMs);
+      if (!this.hasClients || this.#end !== undefined || this.#connecting !== undefined) return;
       try {
-        await this.#open();
-        return;
-      } catch (error) {
-        if (error instanceof GuestRefusal) this.#finish({ kind: 'gone', reason: 'the terminal has ended' });
-        else await wait(reconnectPauseMs);
+        await this.connect();
+      } catch {
+        // It is tried again, unless the terminal has ended.
       }
     }
   }
@@ -212,6 +216,8 @@ export class TerminalSession {
     this.#onEnd();
   }
 }
+
+const hasEnded: TerminalEnd = { kind: 'gone', reason: 'the terminal has ended' };
 
 function gone(error: unknown): TerminalEnd {
   return { kind: 'gone', reason: publicReason(error, 'the machine is gone') };

@@ -44,11 +44,11 @@ export class Terminals {
 /** Which terminal a client wants: a new one, or one that is running. */
 export interface TerminalRequest {
   readonly session: string | undefined;
-  /** A terminal that is running keeps its size without one. */
+  /** Of a new terminal. */
   readonly size: TerminalSize | undefined;
 }
 
-/** Starts a terminal, or connects to a running one. The caller joins it, or releases it. */
+/** Starts a terminal, or connects to a running one, which keeps its size for now. The caller joins it, or releases it. */
 export async function openTerminal(
   core: TerminalNeeds,
   account: AccountRecord,
@@ -60,9 +60,7 @@ export async function openTerminal(
     const live = core.machines.get(sandboxId);
     if (id === undefined) return await start(core, account, sandboxId, live, size ?? defaultSize);
     if (!sessionId.test(id)) throw new GuestRefusal('not_found', 'no such terminal');
-    const session = await connect(core, account, sandboxId, live, id);
-    if (size !== undefined) void session.resize(size);
-    return session;
+    return await connect(core, account, sandboxId, live, id);
   } catch (error) {
     throw refusalOf(error, id);
   }

@@ -89,6 +89,7 @@ test.each([
   ['a negative position', frame(2, { position: -1, end: 0 })],
   ['an exit code out of range', frame(3, { exit_code: 256 })],
   ['a frame of an unknown type', frame(9, 'x')],
+  ['a second position', position],
   ['a flood of sizes', Buffer.concat(Array.from({ length: 1_025 }, () => frame(1, { cols: 80, rows: 24 })))],
 ])('%s is refused', async (_name, hostile) => {
   const agent = await attached(answerWith(position, hostile, exit));

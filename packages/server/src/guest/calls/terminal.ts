@@ -89,6 +89,7 @@ class TerminalParts {
   readonly #frames = new FrameDecoder((type, payload) => this.#add(partOf(type, payload)));
   #ready: TerminalPart[] = [];
   #allowedSizes = pastSizes;
+  #isStarted = false;
 
   allowSize(): void {
     this.#allowedSizes += 1;
@@ -105,6 +106,8 @@ class TerminalParts {
   }
 
   #add(part: TerminalPart): void {
+    if (this.#isStarted === (part.kind === 'position')) throw new ProtocolViolation('a position in the wrong place');
+    this.#isStarted = true;
     const last = this.#ready.at(-1);
     if (part.kind === 'size') {
       this.#allowedSizes -= 1;

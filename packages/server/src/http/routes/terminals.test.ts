@@ -96,6 +96,40 @@ test('a terminal goes on without a client, and shows its screen to one that come
   await vi.waitFor(() => expect(shell().typed).toEqual(['x']));
 });
 
+test('a client that comes back with another size changes it', async () => {
+  const first = await open('?cols=100&rows=30');
+  await first.leave();
+  await vi.waitFor(() => expect(shell().openViews).toBe(0));
+  const second = await open(`?session=${first.session}&cols=60`);
+  await second.until(({ told }) => told.length > 1);
+  expect(second.told).toEqual([
+    { type: 'ready', session: first.session, cols: 100, rows: 30 },
+    { type: 'resize', cols: 60, rows: 24 },
+  ]);
+});
+
+test('a shell that exited while nobody looked is not found, and takes no place', async () => {
+  const first = await open();
+  await first.leave();
+  await vi.waitFor(() => expect(shell().openViews).toBe(0));
+  shell().exit(0);
+  expect(await refused(`?session=${first.session}`)).toMatchObject({
+    status: 404,
+    body: { error: { type: 'not_found' } },
+  });
+  expect(service.core.terminals.known.size).toBe(0);
+});
+
+test('a client that asks for answers and does not read them is disconnected', async () => {
+  const terminal = await open();
+  terminal.webSocket.pause();
+  while (service.core.streams.count > 0) {
+    for (let sent = 0; sent < 1_000; sent += 1) terminal.webSocket.send('?');
+    await nextTurn();
+  }
+  expect(shell().hasExited).toBe(false);
+});
+
 test('output that is not kept any more does not spoil the screen', async () => {
   const first = await open();
   shell().print('lost');

@@ -21,9 +21,10 @@ export function terminalRoutes(app: HttpApp, { core, operations, log }: HttpDeps
       requireHandshake(request);
       const account = accountOf(request);
       const { session: id, cols, rows } = request.query;
+      const size = sizeOf(cols, rows);
       const stream = core.streams.open(account.id, sandboxId);
       try {
-        const session = await openTerminal(core, account, sandboxId, { session: id, size: sizeOf(cols, rows) });
+        const session = await openTerminal(core, account, sandboxId, { session: id, size });
         const webSocket = webSockets.accept(request, reply);
         if (webSocket === undefined) {
           stream[Symbol.dispose]();
@@ -34,6 +35,8 @@ export function terminalRoutes(app: HttpApp, { core, operations, log }: HttpDeps
         log.info(ids, 'terminal_opened');
         webSocket.once('close', (code) => log.info({ ...ids, code }, 'terminal_closed'));
         serveTerminal(webSocket, session, stream);
+        // Last, because it is its clients that a terminal is resized for.
+        if (size !== undefined) void session.resize(size);
         return reply;
       } catch (error) {
         stream[Symbol.dispose]();

@@ -45,6 +45,7 @@ export function serveTerminal(webSocket: WebSocket, session: TerminalSession, st
   if (stream.signal.aborted) cut();
   webSocket.on('message', (data, isBinary) => client.receive(data as Buffer, isBinary));
   webSocket.on('pong', () => client.heard());
+  webSocket.on('ping', () => client.cutIfDeaf());
   // The connection is closed by itself then.
   webSocket.on('error', () => {});
   webSocket.once('close', () => {
@@ -63,6 +64,7 @@ class TerminalSocket implements TerminalClient {
   #typing: Promise<void> = Promise.resolve();
   #typedBytes = 0;
   #heardAtMs = performance.now();
+  #hangingUp: Promise<void> | undefined;
 
   constructor(webSocket: WebSocket, session: TerminalSession) {
     this.#webSocket = webSocket;
@@ -101,12 +103,14 @@ class TerminalSocket implements TerminalClient {
   receive(data: Buffer, isBinary: boolean): void {
     this.heard();
     if (isBinary) {
-      this.#inTurn(data.length, () => this.#session.type(data));
+      this.#inTurn(Math.max(data.length, controlBytes), () => this.#session.type(data));
       return;
     }
     const message = readControl(data);
-    if (message === undefined) this.#tell({ type: 'error', message: controlHelp });
-    else if (message.type === 'close') void this.#session.hangUp();
+    if (message === undefined) {
+      this.#tell({ type: 'error', message: controlHelp });
+      this.cutIfDeaf();
+    } else if (message.type === 'close') this.#hangingUp ??= this.#session.hangUp();
     else this.#inTurn(controlBytes, () => this.#session.resize({ cols: message.cols, rows: message.rows }));
   }
 
@@ -119,6 +123,11 @@ class TerminalSocket implements TerminalClient {
     if (this.#webSocket.isPaused) this.heard();
     if (performance.now() - this.#heardAtMs > silenceMs) this.#webSocket.terminate();
     else this.#webSocket.ping();
+  }
+
+  /** Disconnects a client that asks for answers and does not read them. */
+  cutIfDeaf(): void {
+    if (this.#webSocket.bufferedAmount > 2 * behindBytes) this.#webSocket.terminate();
   }
 
   close(code: number, reason: string): void {
