@@ -140,7 +140,7 @@ it('a client that does not read neither holds the shell nor fills the memory of 
   const dead = await openShell();
   const { session } = dead.client;
   dead.client.webSocket.pause();
-  const mebibytes = length(8, 64);
+  const mebibytes = length(8, 256);
   const reader = await open(`session=${session}`);
   await takePeakBytes(service.pid);
   const beforeMib = (await takePeakBytes(service.pid)) / mib;

@@ -71,7 +71,7 @@ class WorkerScreens implements Screens {
     const screen = new WorkerScreen(this.#lastId, size, this);
     if (this.#isDisposed) return screen;
     this.#screens.set(screen.id, screen);
-    if (this.#emulation === undefined) this.#start();
+    if (this.#emulation === undefined && this.#crashes.length === 0) this.#start();
     if (this.#emulation !== undefined) screen.emulate();
     return screen;
   }
@@ -137,12 +137,19 @@ class WorkerScreens implements Screens {
     this.#stopWatching();
     this.#crashes.push(performance.now());
     this.#answerAll();
-    this.#screens.get(Atomics.load(ended.currentId, 0))?.becomePlain();
+    this.#screens.get(Atomics.load(ended.currentId, 0))?.giveUp();
+    this.#emulateAll();
+  }
+
+  /** Starts a worker for all screens. If the last ones kept crashing, the screens are plain until that is some time ago. */
+  #emulateAll(): void {
+    if (this.#isDisposed || this.#emulation !== undefined) return;
     this.#start();
     for (const screen of this.#screens.values()) {
       if (this.#emulation === undefined) screen.becomePlain();
-      else if (!screen.isPlain) screen.emulate();
+      else screen.emulate();
     }
+    if (this.#emulation === undefined) setTimeout(() => this.#emulateAll(), crashWindowMs).unref();
   }
 
   #receive(answer: Answer): void {
@@ -154,7 +161,7 @@ class WorkerScreens implements Screens {
         this.#answer(answer.show, answer.bytes);
         break;
       case 'given-up':
-        this.#screens.get(answer.id)?.becomePlain();
+        this.#screens.get(answer.id)?.giveUp();
         break;
     }
     this.#watch();
@@ -192,6 +199,7 @@ class WorkerScreen implements Screen {
   readonly #tail = new Tail(tailBytes);
   #size: TerminalSize;
   #isPlain = true;
+  #isGivenUp = false;
   #unprocessedBytes = 0;
   /** Output that was not sent because too much was waiting. */
   #withheldBytes = 0;
@@ -202,10 +210,6 @@ class WorkerScreen implements Screen {
     this.id = id;
     this.#size = size;
     this.#screens = screens;
-  }
-
-  get isPlain(): boolean {
-    return this.#isPlain;
   }
 
   /** Whether the worker still has output of this screen to process. */
@@ -253,6 +257,7 @@ class WorkerScreen implements Screen {
 
   /** A new worker knows nothing of this screen. */
   emulate(): void {
+    if (this.#isGivenUp) return;
     this.#isPlain = false;
     this.#unprocessedBytes = 0;
     this.#withheldBytes = 0;
@@ -262,6 +267,12 @@ class WorkerScreen implements Screen {
 
   becomePlain(): void {
     this.#isPlain = true;
+  }
+
+  /** Becomes plain for good, because its output costs too much. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    this.becomePlain();
   }
 
   processed(bytes: number): void {

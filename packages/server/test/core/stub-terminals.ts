@@ -36,6 +36,11 @@ export class StubTerminal {
     this.#changed.emit('change');
   }
 
+  resizeTo(size: TerminalSize): void {
+    this.#parts.push({ kind: 'size', size });
+    this.#changed.emit('change');
+  }
+
   exit(exitCode: number): void {
     this.#exitCode = exitCode;
     this.#changed.emit('change');
@@ -56,10 +61,7 @@ export class StubTerminal {
         if (closing.signal.aborted) throw new GuestUnreachable('the connection was lost');
         this.typed.push(Buffer.from(bytes).toString());
       },
-      resize: (size) => {
-        this.#parts.push({ kind: 'size', size });
-        this.#changed.emit('change');
-      },
+      resize: (size) => this.resizeTo(size),
       close: () => closing.abort(),
     };
   }

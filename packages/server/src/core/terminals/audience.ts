@@ -16,8 +16,10 @@ export interface TerminalClient {
   readonly isBehind: boolean;
 }
 
-/** Output that is kept for a client while its screen is made. Beyond it the oldest is dropped. */
+/** What is kept for a client while its screen is made. If there is more, the screen is made again. */
 const maxHeldBytes = 1024 ** 2;
+/** What a message counts as at least: small ones cost more than they have bytes. */
+const heldMessageBytes = 256;
 
 /**
  * - `waiting`: is shown the screen later, and until then nothing.
@@ -30,7 +32,8 @@ type Stage = 'waiting' | 'showing' | 'behind' | 'current';
 interface Place {
   stage: Stage;
   shown: Promise<void>;
-  held: Uint8Array[];
+  /** What happened since its screen was asked for. */
+  held: (Uint8Array | TerminalSize)[];
   heldBytes: number;
 }
 
@@ -51,7 +54,7 @@ export class Audience {
 
   /** Adds a client. The screen is shown at once if it is complete, and else by `showAll`; an empty one needs no making. */
   add(client: TerminalClient, isComplete: boolean, isEmpty: boolean): void {
-    const place: Place = { ...waiting(), shown: Promise.resolve(), stage: isEmpty ? 'current' : 'waiting' };
+    const place: Place = { ...nothingHeld(), shown: Promise.resolve(), stage: isEmpty ? 'current' : 'waiting' };
     this.#places.set(client, place);
     if (isEmpty) client.show(this.#size, new Uint8Array());
     else if (isComplete) this.#show(client, place);
@@ -64,41 +67,33 @@ export class Audience {
   /** Shows the screen to everybody who waits for it. */
   showAll(): void {
     for (const [client, place] of this.#places) {
-      if (place.stage === 'waiting') this.#show(client, place);
+      if (place.stage === 'waiting') this.#showUnlessBehind(client, place);
     }
   }
 
   caughtUp(client: TerminalClient): void {
     const place = this.#places.get(client);
-    if (place?.stage === 'behind') this.#show(client, place);
+    if (place?.stage === 'behind') this.#showUnlessBehind(client, place);
   }
 
   print(bytes: Uint8Array): void {
     this.#screen.write(bytes);
-    for (const [client, place] of this.#places) {
-      if (place.stage === 'showing') hold(place, bytes);
-      else if (place.stage === 'current') {
-        if (client.isBehind) place.stage = 'behind';
-        else client.print(bytes);
-      }
-    }
+    this.#send(bytes, (client) => client.print(bytes));
   }
 
   resize(size: TerminalSize): void {
     if (size.cols === this.#size.cols && size.rows === this.#size.rows) return;
     this.#size = size;
     this.#screen.resize(size);
-    for (const [client, place] of this.#places) {
-      if (place.stage !== 'current') continue;
-      if (client.isBehind) place.stage = 'behind';
-      else client.resized(size);
-    }
+    this.#send(size, (client) => client.resized(size));
   }
 
   /** What is printed from now on does not continue what was printed before. */
   restart(): void {
     this.#screen.reset(this.#size);
-    for (const place of this.#places.values()) Object.assign(place, waiting());
+    for (const place of this.#places.values()) {
+      if (place.stage !== 'behind') Object.assign(place, { ...nothingHeld(), stage: 'waiting' });
+    }
   }
 
   /** Tells everybody how the terminal ended, after its last output. */
@@ -111,30 +106,52 @@ export class Audience {
     await Promise.all(ending);
   }
 
+  /** Sends something to those who are up to date, and keeps it for those whose screen is being made. */
+  #send(sent: Uint8Array | TerminalSize, send: (client: TerminalClient) => void): void {
+    for (const [client, place] of this.#places) {
+      if (place.stage === 'showing') hold(place, sent);
+      else if (place.stage === 'current') {
+        if (client.isBehind) place.stage = 'behind';
+        else send(client);
+      }
+    }
+  }
+
+  #showUnlessBehind(client: TerminalClient, place: Place): void {
+    if (client.isBehind) place.stage = 'behind';
+    else this.#show(client, place);
+  }
+
   #show(client: TerminalClient, place: Place): void {
+    Object.assign(place, { ...nothingHeld(), stage: 'showing' });
     place.shown = this.#makeAndShow(client, place);
   }
 
   async #makeAndShow(client: TerminalClient, place: Place): Promise<void> {
     const size = this.#size;
-    Object.assign(place, { ...waiting(), stage: 'showing' });
     const { held } = place;
     const screen = await this.#screen.show();
     // It has left, or was put back meanwhile.
     if (this.#places.get(client) !== place || place.held !== held) return;
     client.show(size, screen);
-    for (const bytes of held) client.print(bytes);
-    Object.assign(place, { ...waiting(), stage: client.isBehind ? 'behind' : 'current' });
-    if (size !== this.#size) client.resized(this.#size);
+    if (place.heldBytes > maxHeldBytes) {
+      this.#showUnlessBehind(client, place);
+      return;
+    }
+    for (const one of held) {
+      if (one instanceof Uint8Array) client.print(one);
+      else client.resized(one);
+    }
+    Object.assign(place, { ...nothingHeld(), stage: client.isBehind ? 'behind' : 'current' });
   }
 }
 
-function waiting(): Omit<Place, 'shown'> {
-  return { stage: 'waiting', held: [], heldBytes: 0 };
+function nothingHeld(): Pick<Place, 'held' | 'heldBytes'> {
+  return { held: [], heldBytes: 0 };
 }
 
-function hold(place: Place, bytes: Uint8Array): void {
-  place.held.push(bytes);
-  place.heldBytes += bytes.length;
-  while (place.heldBytes > maxHeldBytes) place.heldBytes -= place.held.shift()?.length ?? 0;
+function hold(place: Place, held: Uint8Array | TerminalSize): void {
+  place.heldBytes += heldMessageBytes + (held instanceof Uint8Array ? held.length : 0);
+  if (place.heldBytes > maxHeldBytes) place.held.length = 0;
+  else place.held.push(held);
 }

@@ -15,6 +15,8 @@ export interface SessionOptions {
   readonly size: TerminalSize;
   readonly screen: Screen;
   readonly log: Log;
+  /** Whether it has just been started, and has printed nothing. */
+  readonly isNew: boolean;
   /** Called when the terminal has ended. */
   readonly onEnd: () => void;
   /** Called when the last client has left. */
@@ -37,12 +39,13 @@ export class TerminalSession {
   #connecting: Promise<TerminalChannel> | undefined;
   /** How much output was read. */
   #position = 0;
-  /** Output up to here was printed before the connection was made. */
-  #caughtUpAt = 0;
+  /** Output up to here was printed before the connection was made; unknown until the agent has said it. */
+  #caughtUpAt: number;
   #end: TerminalEnd | undefined;
 
-  constructor({ id, live, size, screen, log, onEnd, onIdle }: SessionOptions) {
+  constructor({ id, live, size, screen, log, isNew, onEnd, onIdle }: SessionOptions) {
     this.id = id;
+    this.#caughtUpAt = isNew ? 0 : Infinity;
     this.#live = live;
     this.#screen = screen;
     this.#audience = new Audience(screen, size);
@@ -77,7 +80,8 @@ export class TerminalSession {
       return () => {};
     }
     // Everything that was printed belongs to the screen. A terminal that has just started has printed nothing.
-    this.#audience.add(client, this.#position >= this.#caughtUpAt, this.#position === 0 && this.#caughtUpAt === 0);
+    const isComplete = this.#position >= this.#caughtUpAt;
+    this.#audience.add(client, isComplete, isComplete && this.#position === 0);
     return () => {
       this.#audience.remove(client);
       this.release();
@@ -126,6 +130,7 @@ export class TerminalSession {
   }
 
   #open(opened?: TerminalChannel): Promise<TerminalChannel> {
+    if (opened === undefined) this.#caughtUpAt = Infinity;
     const connecting = opened === undefined ? this.#view() : Promise.resolve(opened);
     this.#connecting = connecting;
     connecting.then(

@@ -11,7 +11,7 @@ import type { Ids, Log } from '../ports/runtime.ts';
 import type { Screens, TerminalSize } from '../ports/screens.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
 import type { ReadSandboxNeeds } from '../sandboxes/read.ts';
-import { TerminalSession } from './session.ts';
+import { type SessionOptions, TerminalSession } from './session.ts';
 
 /** What opening terminals needs. */
 export type TerminalNeeds = ReadSandboxNeeds &
@@ -57,36 +57,33 @@ export async function openTerminal(
 ): Promise<TerminalSession> {
   await requireUsableSandbox(core, account, sandboxId);
   try {
-    const live = core.machines.get(sandboxId);
-    if (id === undefined) return await start(core, account, sandboxId, live, size ?? defaultSize);
+    const place = { account, sandboxId, live: core.machines.get(sandboxId) };
+    if (id === undefined) return await start(core, place, size ?? defaultSize);
     if (!sessionId.test(id)) throw new GuestRefusal('not_found', 'no such terminal');
-    return await connect(core, account, sandboxId, live, id);
+    return await connect(core, place, id);
   } catch (error) {
     throw refusalOf(error, id);
   }
 }
 
-async function start(
-  core: TerminalNeeds,
-  account: AccountRecord,
-  sandboxId: string,
-  live: LiveMachine,
-  size: TerminalSize,
-): Promise<TerminalSession> {
+/** Where a terminal is, and whose it is. */
+interface TerminalPlace {
+  readonly account: AccountRecord;
+  readonly sandboxId: string;
+  readonly live: LiveMachine;
+}
+
+async function start(core: TerminalNeeds, place: TerminalPlace, size: TerminalSize): Promise<TerminalSession> {
+  const { live } = place;
   const id = core.ids.next('term');
-  return await remember(core, account, sandboxId, live, id, size, async () => {
+  return await remember(core, place, { id, size, isNew: true }, async () => {
     const agent = await live.agent();
     return await live.whileAlive(agent.startTerminal(id, size, workspacePath));
   });
 }
 
-async function connect(
-  core: TerminalNeeds,
-  account: AccountRecord,
-  sandboxId: string,
-  live: LiveMachine,
-  id: string,
-): Promise<TerminalSession> {
+async function connect(core: TerminalNeeds, place: TerminalPlace, id: string): Promise<TerminalSession> {
+  const { live, sandboxId } = place;
   const known = core.terminals.known.get(keyOf(sandboxId, id));
   // A terminal ends with its machine, also if another one takes its place.
   if (known?.live === live) {
@@ -94,7 +91,7 @@ async function connect(
     await session.connect();
     return session;
   }
-  return await remember(core, account, sandboxId, live, id, defaultSize, async () => {
+  return await remember(core, place, { id, size: defaultSize, isNew: false }, async () => {
     const agent = await live.agent();
     return await live.whileAlive(agent.viewTerminal(id, 0));
   });
@@ -107,15 +104,12 @@ function keyOf(sandboxId: string, id: string): string {
 /** Makes the session of a terminal and connects it. It takes a place until the terminal ends or is forgotten. */
 function remember(
   core: TerminalNeeds,
-  account: AccountRecord,
-  sandboxId: string,
-  live: LiveMachine,
-  id: string,
-  size: TerminalSize,
+  { account, sandboxId, live }: TerminalPlace,
+  terminal: Pick<SessionOptions, 'id' | 'size' | 'isNew'>,
   open: () => Promise<TerminalChannel>,
 ): Promise<TerminalSession> {
   const { known, places } = core.terminals;
-  const key = keyOf(sandboxId, id);
+  const key = keyOf(sandboxId, terminal.id);
   const leave = places.take(account.id, sandboxId);
   if (typeof leave === 'string') throw tooMany(leave, places.limits[leave]);
   const forget = () => {
@@ -129,15 +123,8 @@ function remember(
       idle.stop();
       forget();
     };
-    const session = new TerminalSession({
-      id,
-      live,
-      size,
-      screen: core.screens.open(size),
-      log: core.log,
-      onEnd,
-      onIdle: idle.start,
-    });
+    const screen = core.screens.open(terminal.size);
+    const session = new TerminalSession({ ...terminal, live, screen, log: core.log, onEnd, onIdle: idle.start });
     await session.connect(channel);
     return session;
   };

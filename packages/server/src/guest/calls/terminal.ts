@@ -56,8 +56,13 @@ export async function openTerminal(
 async function drained(stream: ClientHttp2Stream): Promise<void> {
   if (stream.destroyed) return;
   await new Promise<void>((resolve) => {
-    stream.once('drain', resolve);
-    stream.once('close', resolve);
+    const done = () => {
+      stream.off('drain', done);
+      stream.off('close', done);
+      resolve();
+    };
+    stream.on('drain', done);
+    stream.on('close', done);
   });
 }
 
@@ -106,6 +111,7 @@ class TerminalParts {
   }
 
   #add(part: TerminalPart): void {
+    if (part.kind === 'output' && part.bytes.length === 0) throw new ProtocolViolation('an empty frame');
     if (this.#isStarted === (part.kind === 'position')) throw new ProtocolViolation('a position in the wrong place');
     this.#isStarted = true;
     const last = this.#ready.at(-1);

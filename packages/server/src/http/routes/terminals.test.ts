@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import {
@@ -213,11 +214,19 @@ test('a client is not read while the shell does not read', async () => {
   const terminal = await open();
   const reading = Promise.withResolvers<void>();
   shell().reading = reading.promise;
-  const piece = 'p'.repeat(60_000);
-  for (let sent = 0; sent < 100; sent += 1) terminal.type(piece);
-  await vi.waitFor(() => expect(terminal.webSocket.bufferedAmount).toBeGreaterThan(0));
+  const piece = Buffer.alloc(200_000, 'p');
+  let isSent = false;
+  for (let sent = 0; sent < 320; sent += 1) {
+    terminal.webSocket.send(piece, () => {
+      isSent = sent === 319;
+    });
+  }
+  await wait(1_000);
+  expect(isSent).toBe(false);
   reading.resolve();
-  await vi.waitFor(() => expect(shell().typed.join('').length).toBe(6_000_000), 60_000);
+  await vi.waitFor(() => expect(isSent).toBe(true), 60_000);
+  const typedBytes = () => shell().typed.reduce((sum, typed) => sum + typed.length, 0);
+  await vi.waitFor(() => expect(typedBytes()).toBe(64_000_000), 60_000);
 });
 
 test('a client that does not read holds nobody, and is shown the screen when it reads again', async () => {
@@ -298,6 +307,68 @@ async function raw(headers: string): Promise<string> {
   );
   return await text(socket);
 }
+
+test('a handshake behind a request that is being answered does no harm', async () => {
+  const { port, host } = new URL(url);
+  for (const first of ['GET /docs', 'GET /healthz', `GET /v1/sandboxes/${sandboxId}`]) {
+    const socket = connect(Number(port), '127.0.0.1');
+    const handshake = `GET /v1/sandboxes/${sandboxId}/pty HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`;
+    socket.write(`${first} HTTP/1.1\r\nHost: ${host}\r\n\r\n${handshake}`);
+    expect((await text(socket)).match(/HTTP\/1\.1 (200|40[01]) /g)).toHaveLength(2);
+  }
+});
+
+test('pings are answered, but a flood of them does not fill memory', async () => {
+  const terminal = await open();
+  terminal.webSocket.ping('are you there');
+  const [pong] = (await once(terminal.webSocket, 'pong')) as [Buffer];
+  expect(pong.toString()).toBe('are you there');
+  let pongs = 0;
+  terminal.webSocket.on('pong', () => {
+    pongs += 1;
+  });
+  terminal.webSocket.pause();
+  for (let sent = 0; sent < 100_000; sent += 1) terminal.webSocket.ping();
+  await vi.waitFor(() => expect(terminal.webSocket.bufferedAmount).toBe(0), 30_000);
+  terminal.webSocket.resume();
+  terminal.type('x');
+  await vi.waitFor(() => expect(shell().typed).toEqual(['x']));
+  expect(pongs).toBeLessThan(100_000);
+});
+
+test('single bytes that a client does not read do not fill memory', async () => {
+  const terminal = await open();
+  terminal.webSocket.pause();
+  for (let printed = 0; printed < 200_000; printed += 1) shell().print('x');
+  shell().print('\r\nthe last line');
+  await nextTurn();
+  terminal.webSocket.resume();
+  await terminal.until(shows('the last line'));
+  expect(terminal.printedBytes).toBeLessThan(200_000);
+});
+
+test('a change of the size stays between what was printed before and after it', async () => {
+  const first = await open();
+  shell().print('before');
+  await first.until(shows('before'));
+  await first.leave();
+  await vi.waitFor(() => expect(shell().openViews).toBe(0));
+  const order: string[] = [];
+  const second = await openTerminal(path(`?session=${first.session}`), key, ({ webSocket }) => {
+    webSocket.on('message', (data: Buffer, isBinary) => {
+      order.push(isBinary ? data.toString() : (JSON.parse(data.toString()) as { type: string }).type);
+    });
+    // The stub prints and resizes while the screen is being made.
+    webSocket.once('open', () => {
+      shell().resizeTo({ cols: 70, rows: 10 });
+      shell().print('for the new size');
+    });
+  });
+  opened.push(second);
+  await second.until(shows('for the new size'));
+  expect(order.indexOf('resize')).toBeLessThan(order.findIndex((one) => one.includes('for the new size')));
+  expect(order[0]).toBe('ready');
+});
 
 test('other upgrades are ignored', async () => {
   const { port, host } = new URL(url);

@@ -29,6 +29,8 @@ export function terminalRoutes(app: HttpApp, { core, operations, log }: HttpDeps
         if (webSocket === undefined) {
           stream[Symbol.dispose]();
           session.release();
+          // Nobody was told of a terminal that has just been started.
+          if (id === undefined) void session.hangUp();
           return reply;
         }
         const ids = { request_id: request.id, source: request.source, ...request.logged, terminal_id: session.id };

@@ -8,6 +8,7 @@ import type { TerminalSession } from '../../core/terminals/session.ts';
 
 /** With so much unsent, a client is sent nothing more until most of it is gone. */
 const behindBytes = 1024 ** 2;
+const behindMessages = 1_000;
 const caughtUpBytes = 256 * 1024;
 /** With so much typed that the shell has not taken, no more is read from the client. */
 const typedAheadBytes = 64 * 1024;
@@ -17,6 +18,8 @@ const controlBytes = 64;
 const pingMs = 15_000;
 /** A client that did not react for this long is gone. */
 const silenceMs = 60_000;
+/** How long a client may take to close the connection after it was asked to. */
+const closeDelayMs = 5_000;
 /** The longest reason in a close frame. */
 const maxReasonBytes = 123;
 /** Resets a terminal: its screen, scrollback, modes and colours. */
@@ -45,7 +48,7 @@ export function serveTerminal(webSocket: WebSocket, session: TerminalSession, st
   if (stream.signal.aborted) cut();
   webSocket.on('message', (data, isBinary) => client.receive(data as Buffer, isBinary));
   webSocket.on('pong', () => client.heard());
-  webSocket.on('ping', () => client.cutIfDeaf());
+  webSocket.on('ping', (data) => client.answerPing(data));
   // The connection is closed by itself then.
   webSocket.on('error', () => {});
   webSocket.once('close', () => {
@@ -61,10 +64,13 @@ class TerminalSocket implements TerminalClient {
   readonly #session: TerminalSession;
   #isReady = false;
   #wasBehind = false;
+  /** Messages that are not sent yet. Small ones cost far more memory than they have bytes. */
+  #unsent = 0;
+  #isAnsweringPing = false;
   #typing: Promise<void> = Promise.resolve();
   #typedBytes = 0;
   #heardAtMs = performance.now();
-  #hangingUp: Promise<void> | undefined;
+  #isHangingUp = false;
 
   constructor(webSocket: WebSocket, session: TerminalSession) {
     this.#webSocket = webSocket;
@@ -72,7 +78,7 @@ class TerminalSocket implements TerminalClient {
   }
 
   get isBehind(): boolean {
-    this.#wasBehind ||= this.#webSocket.bufferedAmount > behindBytes;
+    this.#wasBehind ||= this.#webSocket.bufferedAmount > behindBytes || this.#unsent > behindMessages;
     return this.#wasBehind;
   }
 
@@ -84,6 +90,7 @@ class TerminalSocket implements TerminalClient {
   }
 
   print(bytes: Uint8Array): void {
+    this.#unsent += 1;
     this.#webSocket.send(bytes, { binary: true }, () => this.#sent());
   }
 
@@ -107,10 +114,8 @@ class TerminalSocket implements TerminalClient {
       return;
     }
     const message = readControl(data);
-    if (message === undefined) {
-      this.#tell({ type: 'error', message: controlHelp });
-      this.cutIfDeaf();
-    } else if (message.type === 'close') this.#hangingUp ??= this.#session.hangUp();
+    if (message === undefined) this.#refuse();
+    else if (message.type === 'close') this.#hangUp();
     else this.#inTurn(controlBytes, () => this.#session.resize({ cols: message.cols, rows: message.rows }));
   }
 
@@ -125,9 +130,28 @@ class TerminalSocket implements TerminalClient {
     else this.#webSocket.ping();
   }
 
-  /** Disconnects a client that asks for answers and does not read them. */
-  cutIfDeaf(): void {
-    if (this.#webSocket.bufferedAmount > 2 * behindBytes) this.#webSocket.terminate();
+  /** Answers a ping, unless the answer to an earlier one is still to be sent: an answer to the latest is enough. */
+  answerPing(data: Buffer): void {
+    this.heard();
+    if (this.#isAnsweringPing) return;
+    this.#isAnsweringPing = true;
+    this.#webSocket.pong(data, false, () => {
+      this.#isAnsweringPing = false;
+    });
+  }
+
+  /** Says that a message was not understood. Disconnects a client that causes such answers and does not read them. */
+  #refuse(): void {
+    if (this.isBehind) this.#webSocket.terminate();
+    else this.#tell({ type: 'error', message: controlHelp });
+  }
+
+  #hangUp(): void {
+    if (this.#isHangingUp) return;
+    this.#isHangingUp = true;
+    void this.#session.hangUp().finally(() => {
+      this.#isHangingUp = false;
+    });
   }
 
   close(code: number, reason: string): void {
@@ -138,6 +162,7 @@ class TerminalSocket implements TerminalClient {
         .toString()
         .replace(/\uFFFD+$/, ''),
     );
+    setTimeout(() => this.#webSocket.terminate(), closeDelayMs).unref();
   }
 
   /** Does what a client wants in the order of its messages, and stops reading from it while too much is waiting. */
@@ -151,11 +176,13 @@ class TerminalSocket implements TerminalClient {
   }
 
   #tell(message: object): void {
-    this.#webSocket.send(JSON.stringify(message));
+    this.#unsent += 1;
+    this.#webSocket.send(JSON.stringify(message), () => this.#sent());
   }
 
   #sent(): void {
-    if (!this.#wasBehind || this.#webSocket.bufferedAmount > caughtUpBytes) return;
+    this.#unsent -= 1;
+    if (!this.#wasBehind || this.#webSocket.bufferedAmount > caughtUpBytes || this.#unsent > 0) return;
     this.#wasBehind = false;
     this.#session.caughtUp(this);
   }

@@ -21,10 +21,19 @@ interface Upgrade {
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
-/** Whether a request may become a WebSocket. All other upgrades are ignored and answered as if they had not been asked for, as HTTP allows. */
-export function asksForWebSocket({ url = '', headers }: IncomingMessage): boolean {
+/**
+ * Whether a request may become a WebSocket. All other upgrades are ignored and answered as if they had not been asked for, as HTTP allows. So are those
+ * on a connection that has an earlier response to send: Node would let go of the connection before that is sent.
+ */
+export function asksForWebSocket({ url = '', headers, socket }: IncomingMessage): boolean {
   if (headers.upgrade?.toLowerCase() !== 'websocket' || !terminalUrl.test(url)) return false;
+  if (isAnswering(socket)) return false;
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+}
+
+/** Node keeps the response that is being sent over a connection in a field of its own. */
+function isAnswering(socket: Socket & { readonly _httpMessage?: object | null }): boolean {
+  return socket._httpMessage !== undefined && socket._httpMessage !== null;
 }
 
 /** Sends requests to upgrade through the routes like all others, so that they are admitted, counted, validated and refused in the same way. */
@@ -32,6 +41,10 @@ export function routeUpgrades(app: HttpApp): void {
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     // An error that nobody waits for must not end the process: the connection is closed then.
     socket.on('error', () => {});
+    if (isAnswering(socket)) {
+      socket.destroy();
+      return;
+    }
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
@@ -62,6 +75,8 @@ export class WebSockets {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    // Answered by `TerminalSocket`, which does not let answers pile up.
+    autoPong: false,
     maxPayload: fixedLimits.terminalMessageBytes,
   });
 
