@@ -3,9 +3,9 @@ import { findProblems } from '../support/conformance/check-response.ts';
 import type { HttpResponse } from '../support/conformance/http-client.ts';
 import { type FuzzRequest, mayGetNoResponse } from './fuzz-request.ts';
 
-/** Refusals of requests that have the published schema: they depend on what exists, or on several fields together. */
+/** Refusals of requests that have the published schema: they depend on what exists, on several fields together, or on a handshake. */
 const stateRefusals =
-  /is a directory|has the alias|was not taken of sandbox|is not ready|cannot be used together|the size of the (snapshot|template)|stdin must be false|data must be base64/;
+  /is a directory|has the alias|was not taken of sandbox|is not ready|cannot be used together|the size of the (snapshot|template)|stdin must be false|data must be base64|opens a WebSocket/;
 
 /** Everything that is wrong with the response to a fuzz request. */
 export function findFuzzProblems(
