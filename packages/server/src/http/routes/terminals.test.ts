@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
 import {
   openTerminal,
@@ -46,7 +46,7 @@ test('a new terminal has the size that was asked for, prints, and is typed into'
   shell().print('$ ');
   terminal.type('ls\n');
   await terminal.until(shows('$ '));
-  await vi.waitFor(() => expect(shell().typed).toEqual(['ls\n']));
+  await expect.poll(() => shell().typed).toEqual(['ls\n']);
 });
 
 test('bytes pass as they are, in both directions', async () => {
@@ -88,19 +88,19 @@ test('a terminal goes on without a client, and shows its screen to one that come
   shell().print('before ');
   await first.until(shows('before'));
   await first.leave();
-  await vi.waitFor(() => expect(shell().openViews).toBe(0));
+  await expect.poll(() => shell().openViews).toBe(0);
   shell().print('meanwhile ');
   const second = await open(`?session=${first.session}`);
   await second.until(shows('meanwhile'));
   expect(second.text).toContain('before meanwhile');
   second.type('x');
-  await vi.waitFor(() => expect(shell().typed).toEqual(['x']));
+  await expect.poll(() => shell().typed).toEqual(['x']);
 });
 
 test('a client that comes back with another size changes it', async () => {
   const first = await open('?cols=100&rows=30');
   await first.leave();
-  await vi.waitFor(() => expect(shell().openViews).toBe(0));
+  await expect.poll(() => shell().openViews).toBe(0);
   const second = await open(`?session=${first.session}&cols=60`);
   await second.until(({ told }) => told.length > 1);
   expect(second.told).toEqual([
@@ -112,7 +112,7 @@ test('a client that comes back with another size changes it', async () => {
 test('a shell that exited while nobody looked is not found, and takes no place', async () => {
   const first = await open();
   await first.leave();
-  await vi.waitFor(() => expect(shell().openViews).toBe(0));
+  await expect.poll(() => shell().openViews).toBe(0);
   shell().exit(0);
   expect(await refused(`?session=${first.session}`)).toMatchObject({
     status: 404,
@@ -136,7 +136,7 @@ test('output that is not kept any more does not spoil the screen', async () => {
   shell().print('lost');
   await first.until(shows('lost'));
   await first.leave();
-  await vi.waitFor(() => expect(shell().openViews).toBe(0));
+  await expect.poll(() => shell().openViews).toBe(0);
   shell().print('xxxx');
   shell().print('kept');
   shell().keptFrom = 8;
@@ -154,7 +154,7 @@ test('a lost connection to the machine is not noticed', async () => {
   terminal.type('x');
   await terminal.until(shows('after'));
   expect(terminal.text).toBe('before after');
-  await vi.waitFor(() => expect(shell().typed).toEqual(['x']));
+  await expect.poll(() => shell().typed).toEqual(['x']);
 });
 
 test('a terminal of an earlier run of the service is found again', async () => {
@@ -200,7 +200,7 @@ test('a message that is not understood is answered, and nothing is lost', async 
   await terminal.until(({ told }) => told.length === 6);
   expect(terminal.told.slice(1).every(({ type }) => type === 'error')).toBe(true);
   terminal.type('ls');
-  await vi.waitFor(() => expect(shell().typed).toEqual(['ls']));
+  await expect.poll(() => shell().typed).toEqual(['ls']);
 });
 
 test('a message that is too large closes the connection; the terminal goes on', async () => {
@@ -224,9 +224,9 @@ test('a client is not read while the shell does not read', async () => {
   await wait(1_000);
   expect(isSent).toBe(false);
   reading.resolve();
-  await vi.waitFor(() => expect(isSent).toBe(true), 60_000);
+  await expect.poll(() => isSent).toBe(true);
   const typedBytes = () => shell().typed.reduce((sum, typed) => sum + typed.length, 0);
-  await vi.waitFor(() => expect(typedBytes()).toBe(64_000_000), 60_000);
+  await expect.poll(() => typedBytes()).toBe(64_000_000);
 });
 
 test('a client that does not read holds nobody, and is shown the screen when it reads again', async () => {
@@ -329,10 +329,10 @@ test('pings are answered, but a flood of them does not fill memory', async () =>
   });
   terminal.webSocket.pause();
   for (let sent = 0; sent < 100_000; sent += 1) terminal.webSocket.ping();
-  await vi.waitFor(() => expect(terminal.webSocket.bufferedAmount).toBe(0), 30_000);
+  await expect.poll(() => terminal.webSocket.bufferedAmount).toBe(0);
   terminal.webSocket.resume();
   terminal.type('x');
-  await vi.waitFor(() => expect(shell().typed).toEqual(['x']));
+  await expect.poll(() => shell().typed).toEqual(['x']);
   expect(pongs).toBeLessThan(100_000);
 });
 
@@ -352,7 +352,7 @@ test('a change of the size stays between what was printed before and after it', 
   shell().print('before');
   await first.until(shows('before'));
   await first.leave();
-  await vi.waitFor(() => expect(shell().openViews).toBe(0));
+  await expect.poll(() => shell().openViews).toBe(0);
   const order: string[] = [];
   const second = await openTerminal(path(`?session=${first.session}`), key, ({ webSocket }) => {
     webSocket.on('message', (data: Buffer, isBinary) => {
