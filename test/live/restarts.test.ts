@@ -55,17 +55,7 @@ it('kills of either process at random moments with ten streams open: every clien
     for (let round = 0; round < rounds; round += 1) {
       await pause(random.between(200, 1_500));
       const side = (['service', 'host', 'both'] as const)[round % 3] ?? 'both';
-      if (side === 'both') {
-        await service.kill();
-        await service.start();
-      } else {
-        expect(service.killOne(side)).toBe(true);
-        await expect
-          .poll(async () => (await fetch(`${service.url}/healthz`).catch(() => ({ status: 0 }))).status, {
-            timeout: 120_000,
-          })
-          .toBe(200);
-      }
+      await service.killAndRecover(side);
     }
     await exec(service, sandboxId, 'touch stop');
     for (const [index, received] of (await Promise.all(readers)).entries()) {

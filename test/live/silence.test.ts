@@ -9,10 +9,10 @@ import { unlimitedRates } from '../support/service-settings.ts';
 import { ShownTerminal } from '../support/shown-terminal.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
-/** Nothing is printed for this long: three heartbeats, or a quarter of an hour. */
-const silenceSeconds = length(50, 900);
-/** A proxy closes connections that carry nothing for this long, as nginx does after a minute. */
-const proxyIdleMs = 45_000;
+/** Nothing is printed for this long: longer than the proxy allows, or a quarter of an hour. */
+const silenceSeconds = length(70, 900);
+/** A proxy closes connections that carry nothing for a minute, as nginx does. */
+const proxyIdleMs = 60_000;
 
 let service: TestService;
 let proxy: Server;

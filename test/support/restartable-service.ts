@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { expect } from 'vitest';
 import type { Target } from './api-requests.ts';
 import { heldResources } from './chaos/held-resources.ts';
 import { ServiceLog } from './diagnosis/service-log.ts';
@@ -72,6 +73,18 @@ export class RestartableService implements Target {
   killOne(which: keyof Supervised): boolean {
     const pid = this.processes[which];
     return pid !== undefined && signalProcess(pid, 'SIGKILL');
+  }
+
+  /** Kills one or both of the processes, and waits until the service accepts requests again. */
+  async killAndRecover(which: keyof Supervised | 'both'): Promise<void> {
+    if (which === 'both') {
+      await this.kill();
+      await this.start();
+      return;
+    }
+    expect(this.killOne(which)).toBe(true);
+    const health = async () => (await fetch(`${this.url}/healthz`).catch(() => ({ status: 0 }))).status;
+    await expect.poll(health).toBe(200);
   }
 
   /** Stops the supervisor for a while: what is killed meanwhile is started again only after the returned function was called. */

@@ -47,23 +47,23 @@ export class ShownTerminal {
     return { cols, rows, lines, cursor: [cursorX, cursorY], type, modes: { ...modes } };
   }
 
-  /** Waits until the screen shows something. */
-  async until(shows: (lines: readonly string[]) => boolean): Promise<void> {
+  /** Waits until the screen shows something. The deadline is for what is printed next. */
+  async until(shows: (lines: readonly string[]) => boolean, deadlineMs?: number): Promise<void> {
     let lines: readonly string[] = [];
     for (;;) {
       const seen = this.client.printedBytes;
       lines = await this.lines();
       if (shows(lines)) return;
       await this.client
-        .until(({ printedBytes }) => printedBytes > seen)
+        .until(({ printedBytes }) => printedBytes > seen, deadlineMs)
         .catch((cause: unknown) => {
           throw new Error(`the screen does not show it:\n${lines.join('\n')}`, { cause });
         });
     }
   }
 
-  async untilLine(pattern: RegExp): Promise<void> {
-    await this.until((lines) => lines.some((line) => pattern.test(line)));
+  async untilLine(pattern: RegExp, deadlineMs?: number): Promise<void> {
+    await this.until((lines) => lines.some((line) => pattern.test(line)), deadlineMs);
   }
 
   type(keys: string): void {

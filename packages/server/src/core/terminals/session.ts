@@ -55,10 +55,6 @@ export class TerminalSession {
     live.whileAlive(this.#ended.promise).catch((error: unknown) => this.#finish(gone(error)));
   }
 
-  get hasEnded(): boolean {
-    return this.#end !== undefined;
-  }
-
   get hasClients(): boolean {
     return this.#audience.size > 0;
   }

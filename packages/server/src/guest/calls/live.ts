@@ -1,13 +1,11 @@
-import { type ClientHttp2Stream, constants } from 'node:http2';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LiveOutput, LivePart } from '../../core/ports/guest-agent.ts';
 import { frameType, readEnded, readJson } from '../answers/execution-sink.ts';
 import { FrameDecoder } from '../answers/frame-decoder.ts';
 import { executionStarted, outputGap } from '../answers/schemas.ts';
 import type { Connection, Liveness } from '../attach/connection.ts';
-import { FrameTooLarge, ProtocolViolation } from '../guest-errors.ts';
-import { lostCall } from './exchange.ts';
-import { type OpenStreamRequest, openStream } from './open-stream.ts';
+import { ProtocolViolation } from '../guest-errors.ts';
+import { cancelStream, openLongStream, type PartReader, readParts } from './long-stream.ts';
+import type { OpenStreamRequest } from './open-stream.ts';
 
 /** Opens the output of a live command. Reads no faster than the caller, and pings the agent while the command is silent. */
 export async function openLive(
@@ -15,45 +13,15 @@ export async function openLive(
   liveness: Liveness,
   request: Omit<OpenStreamRequest, 'isDuplex'>,
 ): Promise<LiveOutput> {
-  const stream = await openStream(connection, { ...request, isDuplex: false });
-  // An error that nobody waits for must not end the process.
-  stream.on('error', () => {});
-  const isOver = Promise.withResolvers<void>();
-  stream.once('close', isOver.resolve);
-  void liveness.during(isOver.promise);
+  const stream = await openLongStream(connection, liveness, { ...request, isDuplex: false });
   return {
-    [Symbol.asyncIterator]: () => readParts(connection, stream),
+    [Symbol.asyncIterator]: () => readParts(connection, stream, new LiveParts()),
     close: () => cancelStream(stream),
   };
 }
 
-async function* readParts(connection: Connection, stream: ClientHttp2Stream): AsyncGenerator<LivePart, void> {
-  const parts = new LiveParts();
-  try {
-    for await (const chunk of stream) {
-      const isUsedUp = connection.turn.spend(() => parts.push(chunk as Buffer));
-      yield* parts.take();
-      if (parts.isEnded) return;
-      if (isUsedUp) await nextTurn();
-    }
-  } catch (error) {
-    if (error instanceof FrameTooLarge) connection.end('the agent sent a frame that is too large', error);
-    throw error instanceof ProtocolViolation ? error : lostCall(connection, error);
-  } finally {
-    cancelStream(stream);
-  }
-  throw lostCall(connection);
-}
-
-/** Ends a stream on both sides. */
-export function cancelStream(stream: ClientHttp2Stream): void {
-  if (stream.destroyed) return;
-  stream.close(constants.NGHTTP2_CANCEL);
-  stream.destroy();
-}
-
 /** Reads the frames of a live command. Bytes of one stream that arrive together are one part. */
-export class LiveParts {
+export class LiveParts implements PartReader<LivePart> {
   readonly #frames = new FrameDecoder((type, payload) => this.#onFrame(type, payload));
   #ready: LivePart[] = [];
   #isStarted = false;

@@ -1,33 +1,25 @@
 import type { ClientHttp2Stream } from 'node:http2';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GuestUnreachable, type TerminalChannel, type TerminalPart } from '../../core/ports/guest-agent.ts';
 import { readJson } from '../answers/execution-sink.ts';
 import { FrameDecoder } from '../answers/frame-decoder.ts';
 import { terminalExit, terminalPosition, terminalSize } from '../answers/schemas.ts';
 import type { Connection, Liveness } from '../attach/connection.ts';
-import { FrameTooLarge, ProtocolViolation } from '../guest-errors.ts';
+import { ProtocolViolation } from '../guest-errors.ts';
 import { guestLimits } from '../guest-limits.ts';
-import { lostCall } from './exchange.ts';
-import { cancelStream } from './live.ts';
-import { openStream } from './open-stream.ts';
+import { cancelStream, openLongStream, type PartReader, readParts } from './long-stream.ts';
 
 const frameType = { bytes: 0, size: 1, position: 2, exit: 3 } as const;
 /** An agent keeps this many sizes of the past; besides these it sends one for each that it was told. */
 const pastSizes = 1_024;
 
-/** Opens a terminal in both directions. Pings the agent while it is silent. */
+/** Opens a terminal in both directions. */
 export async function openTerminal(
   connection: Connection,
   liveness: Liveness,
   path: string,
   deadlineMs: number,
 ): Promise<TerminalChannel> {
-  const stream = await openStream(connection, { method: 'POST', path, isDuplex: true, deadlineMs });
-  // An error that nobody waits for must not end the process.
-  stream.on('error', () => {});
-  const isOver = Promise.withResolvers<void>();
-  stream.once('close', isOver.resolve);
-  void liveness.during(isOver.promise);
+  const stream = await openLongStream(connection, liveness, { method: 'POST', path, isDuplex: true, deadlineMs });
   const write = (type: number, payload: Uint8Array): boolean => {
     const frame = Buffer.alloc(5 + payload.length);
     frame.writeUInt8(type, 0);
@@ -66,35 +58,17 @@ async function drained(stream: ClientHttp2Stream): Promise<void> {
   });
 }
 
-async function* readParts(
-  connection: Connection,
-  stream: ClientHttp2Stream,
-  parts: TerminalParts,
-): AsyncGenerator<TerminalPart, void> {
-  try {
-    for await (const chunk of stream) {
-      const isUsedUp = connection.turn.spend(() => parts.push(chunk as Buffer));
-      for (const part of parts.take()) {
-        yield part;
-        if (part.kind === 'exit') return;
-      }
-      if (isUsedUp) await nextTurn();
-    }
-  } catch (error) {
-    if (error instanceof FrameTooLarge) connection.end('the agent sent a frame that is too large', error);
-    throw error instanceof ProtocolViolation ? error : lostCall(connection, error);
-  } finally {
-    cancelStream(stream);
-  }
-  throw lostCall(connection);
-}
-
 /** Reads the frames of a terminal. Output that arrives together is one part, and a size that is replaced at once is left out. */
-class TerminalParts {
+class TerminalParts implements PartReader<TerminalPart> {
   readonly #frames = new FrameDecoder((type, payload) => this.#add(partOf(type, payload)));
   #ready: TerminalPart[] = [];
   #allowedSizes = pastSizes;
   #isStarted = false;
+  #isEnded = false;
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
 
   allowSize(): void {
     this.#allowedSizes += 1;
@@ -111,6 +85,8 @@ class TerminalParts {
   }
 
   #add(part: TerminalPart): void {
+    if (this.#isEnded) throw new ProtocolViolation('a frame after the exit code');
+    this.#isEnded = part.kind === 'exit';
     if (part.kind === 'output' && part.bytes.length === 0) throw new ProtocolViolation('an empty frame');
     if (this.#isStarted === (part.kind === 'position')) throw new ProtocolViolation('a position in the wrong place');
     this.#isStarted = true;
