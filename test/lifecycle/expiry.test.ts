@@ -33,6 +33,8 @@ async function untilExpired(
     .toBe('deleted');
   const sandbox = await read();
   expect(sandbox.status_reason).toBe('expired');
+  // However late it was destroyed.
+  expect(sandbox.ended_at).toBe(sandbox.expires_at);
   expect(await heldResources(service.dataDir)).toMatchObject({ processes: [], folders: [], cgroups: [] });
   return Date.parse(sandbox.deleted_at ?? '') - expiryOf(sandbox);
 }

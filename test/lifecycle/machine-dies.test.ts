@@ -54,6 +54,9 @@ async function expectDetected(what: string, signal: NodeJS.Signals): Promise<voi
 
   const sandbox = await read();
   expect(sandbox.status_reason).toMatch(/^machine_died: ./);
+  const endedAtMs = Date.parse(sandbox.ended_at ?? '');
+  expect(endedAtMs).toBeGreaterThanOrEqual(killedAtMs);
+  expect(endedAtMs).toBeLessThanOrEqual(killedAtMs + detectedMs);
   const ranSeconds = (killedAtMs - Date.parse(sandbox.ready_at ?? '')) / 1_000;
   const billedUsd = (await spentUsd()) - spentBefore;
   expect(billedUsd).toBeGreaterThan(ranSeconds - 0.1);

@@ -16,6 +16,7 @@ export interface SandboxBody {
   readonly created_at: string;
   readonly ready_at: string | null;
   readonly expires_at: string | null;
+  readonly ended_at: string | null;
   readonly deleted_at: string | null;
 }
 

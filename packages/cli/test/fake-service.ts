@@ -159,6 +159,7 @@ export class FakeService implements AsyncDisposable {
       created_at: now,
       ready_at: now,
       expires_at: now,
+      ended_at: null,
       deleted_at: null,
       snapshot_id: null,
     };

@@ -24,6 +24,7 @@ const sandbox = {
   created_at: '2026-01-02T03:04:05.123Z',
   ready_at: '2026-01-02T03:04:05.678Z',
   expires_at: '2026-01-02T03:19:05.678Z',
+  ended_at: null,
   deleted_at: null,
 };
 

@@ -40,10 +40,12 @@ describe('a machine that dies', () => {
     expect(await record()).toMatchObject({ status: 'failed', exit_code: null });
     const sandbox = await waitUntilFailed(api, id);
     expect(sandbox.status_reason).toMatch(/^machine_died/);
+    expect(Date.parse(sandbox.ended_at ?? '')).toBeGreaterThanOrEqual(killedMs);
     // The service still works.
     const next = await api.create();
     expect(await api.output(next.id, 'echo works')).toBe('works');
     await Promise.all([next.id, id].map((one) => api.delete(`/sandboxes/${one}`)));
+    expect(await api.sandbox(id)).toMatchObject({ status: 'deleted', ended_at: sandbox.ended_at });
   });
 
   it('exec, file operations and extend afterwards: 409 sandbox_not_running; the message names the status', async (context) => {

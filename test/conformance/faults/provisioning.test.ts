@@ -48,7 +48,7 @@ describe('a machine that fails to boot', () => {
     expectError(await create(api, key), 503, 'provisioning_failed');
     expect(await heldResources(service.dataDir)).toMatchObject(nothingHeld);
     const { data } = expectStatus(await api.get<SandboxList>('/sandboxes'), 200);
-    expect(data).toMatchObject([{ status: 'failed', ready_at: null }]);
+    expect(data).toMatchObject([{ status: 'failed', ready_at: null, ended_at: expect.any(String) }]);
     expect(data[0]?.status_reason).toMatch(/^provisioning_failed/);
     expect(expectStatus(await api.get<Usage>('/usage'), 200)).toMatchObject({
       spent_usd: 0,
@@ -133,10 +133,11 @@ describe('a sandbox that is provisioning', () => {
     const creating = create(api);
     const { id } = await waitUntilProvisioning(api);
     const deleting = await api.delete<Sandbox>(`/sandboxes/${id}`);
-    expect(expectStatus(deleting, 202).status).toBe('deleting');
+    const { status, ended_at } = expectStatus(deleting, 202);
+    expect([status, ended_at]).toEqual(['deleting', expect.any(String)]);
     launch.proceed();
     expectError(await creating, 503, 'provisioning_failed');
-    await vi.waitFor(async () => expect((await api.sandbox(id)).status).toBe('deleted'), polling);
+    await vi.waitFor(async () => expect(await api.sandbox(id)).toMatchObject({ status: 'deleted', ended_at }), polling);
     expect(await heldResources(service.dataDir)).toMatchObject(nothingHeld);
     expect(expectStatus(await api.get<Usage>('/usage'), 200)).toMatchObject({ spent_usd: 0, sandboxes_created: 0 });
   });

@@ -45,7 +45,8 @@ describe('a teardown that does not finish synchronously', () => {
     });
     const { id } = await api.create();
     const response = await api.delete<Sandbox>(`/sandboxes/${id}`);
-    expect(expectStatus(response, 202)).toMatchObject({ id, status: 'deleting' });
+    const deleting = expectStatus(response, 202);
+    expect(deleting).toMatchObject({ id, status: 'deleting', ended_at: expect.any(String), deleted_at: null });
     expect(response.body).not.toHaveProperty('error');
     const balance = async () => expectStatus(await api.get<Account>('/account'), 200).balance_usd;
     const billed = await balance();
@@ -65,7 +66,7 @@ describe('a teardown that does not finish synchronously', () => {
       expect(sandbox.status).toBe('deleted');
       return sandbox;
     }, polling);
-    expect(gone.deleted_at).not.toBeNull();
+    expect(gone).toMatchObject({ ended_at: deleting.ended_at, deleted_at: expect.any(String) });
     expect(await balance()).toBe(billed);
   });
 });

@@ -53,6 +53,8 @@ function chargeProblems(sandbox: SandboxRow, ledger: readonly LedgerRow[]): stri
     const problems: string[] = [];
     if (-amountMicroUsd !== costOf(sandbox, atMs)) problems.push(`${sandbox.id} was charged ${-amountMicroUsd}`);
     if (runtimeMs !== runtimeOf(sandbox, atMs)) problems.push(`${sandbox.id} was charged for ${runtimeMs} ms`);
+    if (sandbox.endedAtMs !== (sandbox.readyAtMs ?? 0) + runtimeMs)
+      problems.push(`${sandbox.id} ended at ${sandbox.endedAtMs}, but was charged for ${runtimeMs} ms`);
     if (atMs > (sandbox.deletedAtMs ?? atMs)) problems.push(`${sandbox.id} was charged after it was deleted`);
     return problems;
   });
@@ -63,7 +65,7 @@ const reasons: Readonly<Record<string, RegExp>> = {
   deleted: /^(deleted|deleted_by_operator|expired|service_stopped|(machine_died|provisioning_failed|evicted): .+)$/,
 };
 
-/** Checks the records of all sandboxes: ended ones have a reason, no key created two, and everything acknowledged still holds. */
+/** Checks the records of all sandboxes: ended ones have a reason and a time, no key created two, and everything acknowledged still holds. */
 export async function auditRecords(database: AuditedDatabase, acknowledged: Acknowledgements): Promise<string[]> {
   const sandboxes = await readSandboxes(database);
   const byId = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox]));
@@ -74,7 +76,8 @@ export async function auditRecords(database: AuditedDatabase, acknowledged: Ackn
   ];
 }
 
-function endProblems({ id, status, statusReason }: SandboxRow): string[] {
+function endProblems({ id, status, statusReason, endedAtMs }: SandboxRow): string[] {
+  if ((status === 'running') !== (endedAtMs === null)) return [`${id} is ${status} with the end ${endedAtMs}`];
   if (status === 'running') return statusReason === null ? [] : [`${id} is running with the reason ${statusReason}`];
   return reasons[status]?.test(statusReason ?? '') ? [] : [`${id} is ${status} with the reason ${statusReason}`];
 }

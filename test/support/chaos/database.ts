@@ -31,6 +31,7 @@ export interface SandboxRow {
   readonly priceMicroUsdPerHour: number;
   readonly readyAtMs: number | null;
   readonly expiresAtMs: number | null;
+  readonly endedAtMs: number | null;
   readonly deletedAtMs: number | null;
 }
 
@@ -60,6 +61,7 @@ export async function readSandboxes(database: AuditedDatabase): Promise<SandboxR
     priceMicroUsdPerHour: Number(row.price_micro_usd_per_hour),
     readyAtMs: numberOrNull(row.ready_at_ms),
     expiresAtMs: numberOrNull(row.expires_at_ms),
+    endedAtMs: numberOrNull(row.ended_at_ms),
     deletedAtMs: numberOrNull(row.deleted_at_ms),
   }));
 }

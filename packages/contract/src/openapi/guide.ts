@@ -110,7 +110,7 @@ const sandboxes: Chapter = {
       text: `Commands run as an unprivileged user in \`${workspacePath}\`, which is also the base of relative paths. Outbound connections are allowed, except SMTP (ports 25, 465 and 587) and private networks. No inbound port is open; servers are reached through previews. Limits per user (soft / hard): processes 512 / 1024, open files 4096 / 8192, file size 4 GiB / 8 GiB.`,
     },
     {
-      text: 'A sandbox is `provisioning`, then `running`. It ends as `deleted` (you deleted it or it expired) or `failed`, and never runs again; `status_reason` gives the reason. `deleting` means that the teardown of its machine continues in the background.',
+      text: 'A sandbox is `provisioning`, then `running`. It ends as `deleted` (you deleted it or it expired) or `failed`, and never runs again; `status_reason` says why it ended, `ended_at` when. `deleting` means that the teardown of its machine continues in the background.',
     },
   ],
 };

@@ -75,6 +75,14 @@ export const sandboxSchema = z
     created_at: timestamp('When the sandbox was requested.', '2026-01-02T03:04:05.123Z'),
     ready_at: timestamp('When the sandbox became ready to accept commands.', '2026-01-02T03:04:05.678Z').nullable(),
     expires_at: timestamp('When the sandbox expires and is destroyed.', '2026-01-02T03:19:05.678Z').nullable(),
+    ended_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({
+        description:
+          'When the sandbox stopped running, or when its creation failed or was cancelled; `status_reason` gives the reason. Never later than `expires_at`; nothing after it is billed. Null while the sandbox is provisioning or running.',
+        examples: [null],
+      }),
     deleted_at: z.iso
       .datetime()
       .nullable()

@@ -120,7 +120,8 @@ test('what a crash left unfinished is failed at the next start, and its idempote
   expect(await get('sandboxes/sbx_new')).toMatchObject(failed('provisioning_failed'));
   expect(await get('sandboxes/sbx_run')).toMatchObject(failed('machine_died'));
   // It expired while the service was down.
-  expect(await get('sandboxes/sbx_old')).toMatchObject({ status: 'deleted', status_reason: 'expired' });
+  const ended_at = new Date(9).toISOString();
+  expect(await get('sandboxes/sbx_old')).toMatchObject({ status: 'deleted', status_reason: 'expired', ended_at });
   expect(await get('executions/exec_run')).toMatchObject({ status: 'failed', exit_code: null });
   expect((await fetch(`${service.url}/v1/sandboxes`, { method: 'POST', headers })).status).toBe(201);
   await service.stop();

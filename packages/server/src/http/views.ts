@@ -52,6 +52,7 @@ export function sandboxView(record: SandboxRecord): Sandbox {
     created_at: isoTime(record.createdAtMs),
     ready_at: isoTimeOrNull(record.readyAtMs),
     expires_at: isoTimeOrNull(record.expiresAtMs),
+    ended_at: isoTimeOrNull(record.endedAtMs),
     deleted_at: isoTimeOrNull(record.deletedAtMs),
   };
 }

@@ -56,6 +56,8 @@ export interface SandboxesTable {
   created_at_ms: number;
   ready_at_ms: number | null;
   expires_at_ms: number | null;
+  /** Null until it ends, and for creates that failed before migration 0009. */
+  ended_at_ms: number | null;
   deleted_at_ms: number | null;
 }
 

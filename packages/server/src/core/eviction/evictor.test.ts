@@ -60,6 +60,7 @@ test('the sandbox that wrote most ends with a reason, is charged, and the others
   expect(await read(large)).toMatchObject({
     status: 'failed',
     status_reason: 'evicted: the host was running out of disk space, and this sandbox had written the most (6 GiB)',
+    ended_at: new Date(service.clock.nowMs()).toISOString(),
   });
   expect((await service.call('POST', `/v1/sandboxes/${large}/exec`, { command: 'true' })).body.error).toMatchObject({
     type: 'sandbox_not_running',

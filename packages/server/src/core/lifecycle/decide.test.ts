@@ -1,6 +1,7 @@
 import { sandboxStatuses } from '@mayfly/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { SandboxRecord } from '../ports/store/sandbox-store.ts';
 import { decide, expiryOf, type LifecycleEvent, type LifecycleState } from './decide.ts';
 
 const nowMs = 1_000_000;
@@ -82,6 +83,47 @@ test('in any order of events, a sandbox never returns to running and never ends 
     return true;
   };
   expect(() => fc.assert(fc.property(anything, holds))).not.toThrow();
+});
+
+test('in any order of events, the end of a sandbox is set when it stops provisioning or running, and never changes', () => {
+  const step = fc.record({ event: fc.constantFrom(...events), passesMs: fc.nat(20 * 60_000) });
+  const holds = (steps: readonly { readonly event: LifecycleEvent; readonly passesMs: number }[]): boolean => {
+    const fresh = { ...state('provisioning'), machineId: null, readyAtMs: null, expiresAtMs: null, endedAtMs: null };
+    let current: LifecycleState & Pick<SandboxRecord, 'endedAtMs'> = fresh;
+    let atMs = nowMs;
+    for (const { event, passesMs } of steps) {
+      atMs += passesMs;
+      const { endedAtMs: before } = current;
+      const change = decide(current, event, atMs, rules);
+      current = { ...current, ...change };
+      const { status, endedAtMs, readyAtMs, expiresAtMs } = current;
+      if ((endedAtMs === null) !== (status === 'provisioning' || status === 'running')) return false;
+      if (before !== null && endedAtMs !== before) return false;
+      if (endedAtMs !== null && endedAtMs > Math.min(atMs, expiresAtMs ?? atMs)) return false;
+      if (change?.charge && change.charge.runtimeMs !== (endedAtMs ?? 0) - (readyAtMs ?? 0)) return false;
+    }
+    return true;
+  };
+  expect(() => fc.assert(fc.property(fc.array(step, { maxLength: 12 }), holds))).not.toThrow();
+});
+
+test('a run ends at the event, but not past its expiry, and at the last heartbeat if its machine died while no service ran', () => {
+  const running = { ...state('running'), expiresAtMs: nowMs + 1_000 };
+  const endedAt = (event: LifecycleEvent, atMs: number) => decide(running, event, atMs, rules)?.endedAtMs;
+  const { delete_requested, expiry_passed, machine_died, evicted, provisioning_failed, service_stopping } = everyEvent;
+  for (const event of [delete_requested, machine_died, evicted, provisioning_failed, service_stopping]) {
+    expect([endedAt(event, nowMs), endedAt(event, nowMs + 50_000)]).toEqual([nowMs, nowMs + 1_000]);
+  }
+  expect(endedAt(expiry_passed, nowMs + 50_000)).toBe(nowMs + 1_000);
+  expect(endedAt({ kind: 'service_restarted', lastAliveMs: nowMs - 400 }, nowMs)).toBe(nowMs - 400);
+  expect(endedAt({ kind: 'service_restarted', lastAliveMs: nowMs - 400 }, nowMs + 50_000)).toBe(nowMs - 400);
+});
+
+test('a create ends when it fails or is cancelled', () => {
+  const { provisioning_failed, service_restarted, delete_requested, service_stopping } = everyEvent;
+  for (const event of [provisioning_failed, service_restarted, delete_requested, service_stopping]) {
+    expect(decide(state('provisioning'), event, nowMs + 5, rules)?.endedAtMs).toBe(nowMs + 5);
+  }
 });
 
 test('only the death of the machine that serves it ends a sandbox', () => {

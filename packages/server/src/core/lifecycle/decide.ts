@@ -69,6 +69,13 @@ function decideProvisioning(
   nowMs: number,
   rules: LifecycleRules,
 ): SandboxChange | undefined {
+  /** It never ran, and its idempotency key is free for another create. */
+  const end = (status: 'failed' | 'deleting', statusReason: string): SandboxChange => ({
+    status,
+    statusReason,
+    endedAtMs: nowMs,
+    idempotencyKey: null,
+  });
   switch (event.kind) {
     case 'machine_ready':
       return {
@@ -79,13 +86,13 @@ function decideProvisioning(
         ...(event.copiedAtMs !== undefined && { originAtMs: event.copiedAtMs }),
       };
     case 'provisioning_failed':
-      return { status: 'failed', statusReason: `provisioning_failed: ${event.reason}`, idempotencyKey: null };
+      return end('failed', `provisioning_failed: ${event.reason}`);
     case 'service_restarted':
-      return { status: 'failed', statusReason: 'provisioning_failed: the service was restarted', idempotencyKey: null };
+      return end('failed', 'provisioning_failed: the service was restarted');
     case 'delete_requested':
-      return { status: 'deleting', statusReason: deleteReason(event), idempotencyKey: null };
+      return end('deleting', deleteReason(event));
     case 'service_stopping':
-      return { status: 'deleting', statusReason: 'service_stopped', idempotencyKey: null };
+      return end('deleting', 'service_stopped');
     case 'expiry_passed':
     case 'extend_requested':
     case 'machine_died':
@@ -104,14 +111,15 @@ function decideRunning(
   nowMs: number,
   rules: LifecycleRules,
 ): SandboxChange | undefined {
-  const end = (change: Pick<SandboxChange, 'status' | 'statusReason'>, endedAtMs = nowMs): SandboxChange => ({
+  const end = (change: Pick<SandboxChange, 'status' | 'statusReason'>, atMs = nowMs): SandboxChange => ({
     ...change,
-    charge: chargeOf(state, endedAtMs),
+    endedAtMs: endOfRun(state, atMs),
+    charge: chargeOf(state, atMs),
   });
   const hasExpired = state.expiresAtMs !== null && nowMs >= state.expiresAtMs;
   /** A sandbox past its expiry has expired, whatever became of its machine meanwhile. */
-  const fail = (statusReason: string, endedAtMs = nowMs): SandboxChange =>
-    end(hasExpired ? expired : { status: 'failed', statusReason }, endedAtMs);
+  const fail = (statusReason: string, atMs = nowMs): SandboxChange =>
+    end(hasExpired ? expired : { status: 'failed', statusReason }, atMs);
   switch (event.kind) {
     case 'delete_requested':
       return end({ status: 'deleting', statusReason: deleteReason(event) });
@@ -137,7 +145,12 @@ function decideRunning(
       return extended(state, event, rules);
     // The create did not learn that `running` was written and reported a failure, so the sandbox is not charged.
     case 'provisioning_failed':
-      return { status: 'failed', statusReason: `provisioning_failed: ${event.reason}`, idempotencyKey: null };
+      return {
+        status: 'failed',
+        statusReason: `provisioning_failed: ${event.reason}`,
+        endedAtMs: endOfRun(state, nowMs),
+        idempotencyKey: null,
+      };
     case 'machine_ready':
     case 'machine_gone':
       return undefined;
@@ -148,11 +161,16 @@ function deleteReason({ byOperator = false }: Extract<LifecycleEvent, { kind: 'd
   return byOperator ? 'deleted_by_operator' : 'deleted';
 }
 
-/** The cost from ready until the end, but not past the expiry: the sweep may be late. */
-function chargeOf({ readyAtMs, expiresAtMs, priceMicroUsdPerHour }: LifecycleState, endedAtMs: number): Charge {
-  const untilMs = expiresAtMs === null ? endedAtMs : Math.min(endedAtMs, expiresAtMs);
-  const runtimeMs = Math.max(untilMs - (readyAtMs ?? untilMs), 0);
-  return { amountMicroUsd: costMicroUsd(runtimeMs, priceMicroUsdPerHour), runtimeMs, atMs: endedAtMs };
+/** When a run ended that was found to be over at `atMs`: not past its expiry, because the sweep may be late, and not before it was ready. */
+function endOfRun({ readyAtMs, expiresAtMs }: LifecycleState, atMs: number): number {
+  return Math.max(Math.min(atMs, expiresAtMs ?? atMs), readyAtMs ?? 0);
+}
+
+/** The cost from ready until the end of the run, entered at `atMs`. */
+function chargeOf(state: LifecycleState, atMs: number): Charge {
+  const endedAtMs = endOfRun(state, atMs);
+  const runtimeMs = endedAtMs - (state.readyAtMs ?? endedAtMs);
+  return { amountMicroUsd: costMicroUsd(runtimeMs, state.priceMicroUsdPerHour), runtimeMs, atMs };
 }
 
 function extended(

@@ -34,6 +34,7 @@ describe('create', () => {
       created_at: '2026-01-01T00:00:00.000Z',
       ready_at: '2026-01-01T00:00:00.000Z',
       expires_at: '2026-01-01T00:30:00.000Z',
+      ended_at: null,
       deleted_at: null,
     });
     expect(headers.location).toBe(`http://localhost/v1/sandboxes/${body.id}`);
@@ -60,6 +61,7 @@ describe('create', () => {
       status: 'failed',
       status_reason: 'provisioning_failed: the machine did not start',
       ready_at: null,
+      ended_at: '2026-01-01T00:00:00.000Z',
     });
     service.driver.beforeLaunched = async () => {};
     expect((await create({}, { 'idempotency-key': 'k' })).status).toBe(201);
@@ -192,7 +194,9 @@ describe('delete', () => {
     service.driver.newest.beforeDestroyed = () => gone.promise;
     const deleting = await service.call('DELETE', `/v1/sandboxes/${body.id}`);
     expect([deleting.status, deleting.body.status]).toEqual([202, 'deleting']);
-    sandboxSchema.parse(deleting.body);
+    const { ended_at } = sandboxSchema.parse(deleting.body);
+    expect(ended_at).toBe('2026-01-01T00:00:00.000Z');
+    service.clock.advanceMs(5_000);
     expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(202);
     for (const [method, path, sent] of [
       ['POST', 'exec', { command: 'ls' }],
@@ -207,6 +211,7 @@ describe('delete', () => {
     }
     gone.resolve();
     await vi.waitFor(async () => expect((await get(body.id)).status).toBe('deleted'), { timeout: 30_000 });
+    expect(await get(body.id)).toMatchObject({ ended_at, deleted_at: '2026-01-01T00:00:05.000Z' });
   });
 
   test('a failed teardown is retried in the background', async () => {
@@ -241,23 +246,35 @@ describe('delete', () => {
     expect(await get(id)).toMatchObject({ status: 'deleted', status_reason: 'deleted' });
   });
 
-  test('a failed sandbox is deleted immediately and keeps its status_reason', async () => {
+  test('a failed sandbox is deleted immediately and keeps its status_reason and ended_at', async () => {
     const { body } = await create();
+    service.clock.advanceMs(10_000);
     service.driver.newest.die('killed by SIGKILL');
     await vi.waitFor(async () => expect((await get(body.id)).status).toBe('failed'), { timeout: 30_000 });
+    service.clock.advanceMs(10_000);
     expect((await service.call('DELETE', `/v1/sandboxes/${body.id}`)).status).toBe(200);
-    expect(await get(body.id)).toMatchObject({ status: 'deleted', status_reason: 'machine_died: killed by SIGKILL' });
+    expect(await get(body.id)).toMatchObject({
+      status: 'deleted',
+      status_reason: 'machine_died: killed by SIGKILL',
+      ended_at: '2026-01-01T00:00:10.000Z',
+      deleted_at: '2026-01-01T00:00:20.000Z',
+    });
   });
 });
 
-test('an expired sandbox is deleted with its machine', async () => {
+test('an expired sandbox is deleted with its machine, and ended at its expiry', async () => {
   const { body } = await create({ timeout_minutes: 1 });
   service.clock.advanceMs(59_999);
   await expireSandboxes(service.core);
-  expect((await get(body.id)).status).toBe('running');
-  service.clock.advanceMs(1);
+  expect(await get(body.id)).toMatchObject({ status: 'running', ended_at: null });
+  service.clock.advanceMs(30_001);
   await expireSandboxes(service.core);
-  expect(await get(body.id)).toMatchObject({ status: 'deleted', status_reason: 'expired' });
+  expect(await get(body.id)).toMatchObject({
+    status: 'deleted',
+    status_reason: 'expired',
+    ended_at: body.expires_at,
+    deleted_at: '2026-01-01T00:01:30.000Z',
+  });
   expect(service.driver.newest.destroyed).toBe(true);
 });
 

@@ -9,6 +9,7 @@ import { addAuditTrail } from './0005-audit-trail.ts';
 import { addSnapshots } from './0006-snapshots.ts';
 import { addCreationToLedger } from './0007-creation-in-ledger.ts';
 import { addLiveExecutions } from './0008-live-executions.ts';
+import { addEndedAt } from './0009-ended-at.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
@@ -22,6 +23,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '0006-snapshots': addSnapshots,
   '0007-creation-in-ledger': addCreationToLedger,
   '0008-live-executions': addLiveExecutions,
+  '0009-ended-at': addEndedAt,
 };
 
 /** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */

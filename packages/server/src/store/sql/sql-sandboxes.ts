@@ -186,6 +186,7 @@ async function insertRow(transaction: Transaction<Schema>, sandbox: NewSandbox):
       created_at_ms: sql<number>`case when ${newest} >= ${wanted} then ${newest} + 1 else ${wanted} end`,
       ready_at_ms: null,
       expires_at_ms: null,
+      ended_at_ms: null,
       deleted_at_ms: null,
     })
     .returningAll()
@@ -209,6 +210,7 @@ function sandboxOf(row: Selectable<SandboxesTable>): SandboxRecord {
     createdAtMs: row.created_at_ms,
     readyAtMs: row.ready_at_ms,
     expiresAtMs: row.expires_at_ms,
+    endedAtMs: row.ended_at_ms,
     deletedAtMs: row.deleted_at_ms,
   };
 }
@@ -228,6 +230,7 @@ function columnsOf(change: SandboxChange): Partial<SandboxesTable> {
     ...(change.originAtMs !== undefined && { origin_at_ms: change.originAtMs }),
     ...(change.readyAtMs !== undefined && { ready_at_ms: change.readyAtMs }),
     ...(change.expiresAtMs !== undefined && { expires_at_ms: change.expiresAtMs }),
+    ...(change.endedAtMs !== undefined && { ended_at_ms: change.endedAtMs }),
     ...(change.deletedAtMs !== undefined && { deleted_at_ms: change.deletedAtMs }),
     ...(change.idempotencyKey !== undefined && { idempotency_key: change.idempotencyKey }),
   };

@@ -26,6 +26,7 @@ export function describeCreates(opened: OpenedStore): void {
         origin: null,
         readyAtMs: null,
         expiresAtMs: null,
+        endedAtMs: null,
         deletedAtMs: null,
       },
     });

@@ -22,6 +22,16 @@ export function describeSandboxes(opened: OpenedStore): void {
     expect(await opened().sandboxes.read('sbx_a')).toMatchObject(extended);
   });
 
+  test('the end of a sandbox is stored, and a later delete keeps it', async () => {
+    const running = await insertRunning(opened(), 'sbx_a');
+    expect(running.endedAtMs).toBeNull();
+    const failed = await changed(opened(), running, { status: 'failed', endedAtMs: 1_790_000_000_007 });
+    expect(failed).toMatchObject({ endedAtMs: 1_790_000_000_007, deletedAtMs: null });
+    await changed(opened(), failed, { status: 'deleted', deletedAtMs: 1_790_000_000_009 });
+    const ended = { endedAtMs: 1_790_000_000_007, deletedAtMs: 1_790_000_000_009 };
+    expect(await opened().sandboxes.read('sbx_a')).toMatchObject(ended);
+  });
+
   test('a NUL in text finds nothing and does not fail a change', async () => {
     const provisioning = await insert(opened(), 'sbx_a');
     expect(await opened().sandboxes.find(account.id, 'sbx_\0')).toBeUndefined();

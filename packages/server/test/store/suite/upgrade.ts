@@ -13,8 +13,15 @@ export interface EmptyDatabase {
   readonly open: () => Promise<Store>;
 }
 
-/** The migrations before the one under test. */
-const firstSix = Object.entries(steps).filter(([name]) => name < '0007');
+/** Applies the migrations before the one under test to an empty database, and adds an account. */
+async function migrateUpTo(number: string, { db, engine }: EmptyDatabase): Promise<void> {
+  const earlier = Object.entries(steps).filter(([name]) => name < number);
+  for (const [, step] of earlier) await step(db, engine);
+  await sql`create table kysely_migration (name varchar(255) primary key, timestamp varchar(255))`.execute(db);
+  for (const [name] of earlier) await sql`insert into kysely_migration values (${name}, '2026-01-01')`.execute(db);
+  await sql`insert into accounts (id, email, email_key, suspended, created_at_ms)
+    values ('acct_1', 'a@localhost', 'a@localhost', 0, 7)`.execute(db);
+}
 
 /** Databases of earlier versions are migrated without loss. */
 export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
@@ -46,14 +53,9 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
   });
 
   test('sandboxes that were charged before the ledger kept their creation count by it, or by the start of their run', async () => {
-    const { db, engine, open } = await openEmpty();
-    for (const [, step] of firstSix) await step(db, engine);
-    await sql`create table kysely_migration (name varchar(255) primary key, timestamp varchar(255))`.execute(db);
-    for (const [name] of firstSix) {
-      await sql`insert into kysely_migration values (${name}, '2026-01-01')`.execute(db);
-    }
-    await sql`insert into accounts (id, email, email_key, suspended, created_at_ms)
-      values ('acct_1', 'a@localhost', 'a@localhost', 0, 7)`.execute(db);
+    const empty = await openEmpty();
+    await migrateUpTo('0007', empty);
+    const { db, open } = empty;
     await sql`insert into sandboxes (id, account_id, size, status, timeout_minutes, created_at_ms, ready_at_ms, deleted_at_ms)
       values ('sbx_kept', 'acct_1', 'small', 'deleted', 15, 1000, 1400, 2500)`.execute(db);
     await sql`insert into ledger_entries (id, account_id, kind, amount_micro_usd, sandbox_id, runtime_ms, note, created_at_ms)
@@ -63,6 +65,36 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
     const store = await open();
     const createdSince = async (sinceMs: number) => (await store.ledger.summary('acct_1', sinceMs)).sandboxesCreated;
     expect([await createdSince(1000), await createdSince(1001), await createdSince(1401)]).toEqual([2, 1, 0]);
+    await store.close();
+  });
+
+  test('sandboxes that ended before their end was stored have the end of their charged time, or when they were deleted', async () => {
+    const empty = await openEmpty();
+    await migrateUpTo('0009', empty);
+    const { db, open } = empty;
+    await sql`insert into sandboxes (id, account_id, size, status, timeout_minutes, created_at_ms, ready_at_ms, deleted_at_ms)
+      values ('sbx_running', 'acct_1', 'small', 'running', 15, 1001, 1400, null),
+        ('sbx_died', 'acct_1', 'small', 'failed', 15, 1002, 1400, null),
+        ('sbx_stuck', 'acct_1', 'small', 'deleting', 15, 1003, 1400, null),
+        ('sbx_expired', 'acct_1', 'small', 'deleted', 15, 1004, 1400, 9000),
+        ('sbx_cancelled', 'acct_1', 'small', 'deleted', 15, 1005, null, 9000),
+        ('sbx_never_ready', 'acct_1', 'small', 'failed', 15, 1006, null, null)`.execute(db);
+    // The sweep charged the last one after its expiry.
+    await sql`insert into ledger_entries (id, account_id, kind, amount_micro_usd, sandbox_id, runtime_ms, note, created_at_ms)
+      values ('usage:sbx_died', 'acct_1', 'usage', -5, 'sbx_died', 1100, '', 2500),
+        ('usage:sbx_stuck', 'acct_1', 'usage', -5, 'sbx_stuck', 1200, '', 2600),
+        ('usage:sbx_expired', 'acct_1', 'usage', -5, 'sbx_expired', 1300, '', 8000)`.execute(db);
+
+    const store = await open();
+    const sandboxes = await store.sandboxes.list('acct_1', { limit: 10, includeDeleted: true });
+    expect(Object.fromEntries(sandboxes.map(({ id, endedAtMs }) => [id, endedAtMs]))).toEqual({
+      sbx_running: null,
+      sbx_died: 2500,
+      sbx_stuck: 2600,
+      sbx_expired: 2700,
+      sbx_cancelled: 9000,
+      sbx_never_ready: null,
+    });
     await store.close();
   });
 }

@@ -35,6 +35,8 @@ export interface SandboxRecord {
   readonly createdAtMs: number;
   readonly readyAtMs: number | null;
   readonly expiresAtMs: number | null;
+  /** When it stopped running, or stopped being provisioned: the end of the charged time if it ran. Written once. */
+  readonly endedAtMs: number | null;
   readonly deletedAtMs: number | null;
 }
 
@@ -68,6 +70,7 @@ export interface SandboxChange {
   readonly originAtMs?: number;
   readonly readyAtMs?: number;
   readonly expiresAtMs?: number;
+  readonly endedAtMs?: number;
   readonly deletedAtMs?: number;
   /** Frees the idempotency key for another create. */
   readonly idempotencyKey?: null;
