@@ -153,10 +153,16 @@ module.exports = {
       to: { path: `${server}/app/` },
     },
     {
-      name: 'cli-imports-only-the-contract',
+      name: 'sdk-imports-nothing',
+      severity: 'error',
+      from: { path: '^packages/sdk/src/', pathNot: test },
+      to: { pathNot: '^packages/sdk/src/' },
+    },
+    {
+      name: 'cli-imports-only-the-contract-and-the-sdk',
       severity: 'error',
       from: { path: '^packages/cli/', pathNot: test },
-      to: { path: '^packages/', pathNot: ['^packages/contract/', '^packages/cli/'] },
+      to: { path: '^packages/', pathNot: ['^packages/contract/', '^packages/sdk/src/index\\.ts$', '^packages/cli/'] },
     },
     {
       name: 'setup-uses-only-the-entries-of-the-server',

@@ -6,7 +6,7 @@ import { pageOf, untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 let service: PreviewService;
 let visitor: Visitor;
 beforeAll(async () => {
-  service = await PreviewService.start({}, { idleMs: 300, keepAliveMs: 100, handshakeMs: 300 });
+  service = await PreviewService.start({}, { idleMs: 3_000, keepAliveMs: 1_000, handshakeMs: 3_000 });
   visitor = new Visitor(service.ca);
 });
 afterAll(() => service[Symbol.asyncDispose]());

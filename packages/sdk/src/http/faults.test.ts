@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Fault, FaultyProxy } from '../../test/faulty-proxy.ts';
+import { resultOf, type StubApi, stubApi } from '../../test/stub-api.ts';
+import {
+  ApiError,
+  CapacityUnavailableError,
+  ConnectionError,
+  InternalError,
+  type Mayfly,
+  RequestTimeoutError,
+  UnexpectedResponseError,
+} from '../index.ts';
+
+let api: StubApi;
+let proxy: FaultyProxy;
+let mayfly: Mayfly;
+beforeAll(async () => {
+  api = await stubApi();
+  proxy = await FaultyProxy.open(api.url);
+  mayfly = api.client({ baseUrl: proxy.url });
+});
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await api[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  for await (const sandbox of mayfly.sandboxes.list()) await sandbox.delete();
+  proxy.received.length = 0;
+  api.live.commands.clear();
+  api.live.onStart = (command) => {
+    command.print('stdout', 'done\n');
+    command.end(resultOf({ stdout: Buffer.from('done\n'), writtenBytes: 5 }));
+  };
+});
+
+const create = /^POST \/v1\/sandboxes$/;
+const exec = /^POST .*\/exec$/;
+const running = async () => (await mayfly.sandboxes.list().all()).length;
+const respond = (status: number, type?: string, headers?: Record<string, string>): Fault => ({
+  kind: 'respond',
+  status,
+  ...(type !== undefined && { type }),
+  ...(headers && { headers }),
+});
+
+/** Every way in which one request can fail and be worth another one. */
+const passing: readonly (readonly [string, Fault])[] = [
+  ['a connection that is cut before the request', { kind: 'drop before' }],
+  ['a connection that is cut after the request was carried out', { kind: 'drop after' }],
+  ['429', respond(429, 'rate_limit_exceeded', { 'retry-after': '0' })],
+  ['500', respond(500, 'internal_error')],
+  ['503', respond(503, 'capacity_unavailable')],
+  ['502 of a proxy', respond(502)],
+];
+
+describe('a create', () => {
+  it.each(passing)('survives %s and makes one sandbox', async (_, fault) => {
+    proxy.plan(create, fault, fault);
+    const sandbox = await mayfly.sandboxes.create({ name: 'once' });
+    expect(proxy.count(create)).toBe(3);
+    expect((await mayfly.sandboxes.list().all()).map(({ id }) => id)).toEqual([sandbox.id]);
+  });
+
+  it('that is slower than its timeout is repeated with the same key and makes one sandbox', async () => {
+    proxy.plan(create, { kind: 'slow', ms: 2_000 });
+    const sandbox = await mayfly.sandboxes.create({ requestTimeoutMs: 500 });
+    expect(proxy.count(create)).toBe(2);
+    expect((await mayfly.sandboxes.list().all()).map(({ id }) => id)).toEqual([sandbox.id]);
+  });
+
+  it('that fails in the end leaves no sandbox', async () => {
+    const drops = Array.from({ length: 5 }, (): Fault => ({ kind: 'drop after' }));
+    proxy.plan(create, ...drops);
+    await expect(mayfly.sandboxes.create()).rejects.toThrow(ConnectionError);
+    await expect.poll(running).toBe(0);
+  });
+
+  it('that is aborted leaves no sandbox', async () => {
+    const abort = new AbortController();
+    proxy.plan(create, { kind: 'slow', ms: 500 });
+    const creating = mayfly.sandboxes.create({ signal: abort.signal });
+    await expect.poll(() => proxy.count(create)).toBe(1);
+    abort.abort(new Error('changed my mind'));
+    await expect(creating).rejects.toThrow('changed my mind');
+    await expect.poll(running).toBe(0);
+    expect(proxy.count(create)).toBe(1);
+  });
+
+  it('that was aborted before it began sends nothing', async () => {
+    await expect(mayfly.sandboxes.create({ signal: AbortSignal.abort() })).rejects.toThrow();
+    expect(proxy.count(create)).toBe(0);
+  });
+
+  it('that fails does not delete the sandbox of an earlier create with the same key', async () => {
+    const first = await mayfly.sandboxes.create({ idempotencyKey: 'mine' });
+    proxy.plan(create, ...Array.from({ length: 5 }, (): Fault => ({ kind: 'drop after' })));
+    await expect(mayfly.sandboxes.create({ idempotencyKey: 'mine' })).rejects.toThrow(ConnectionError);
+    expect((await mayfly.sandboxes.list().all()).map(({ id }) => id)).toEqual([first.id]);
+  });
+
+  it.each([
+    [respond(503, 'capacity_unavailable'), CapacityUnavailableError],
+    [respond(500, 'internal_error'), InternalError],
+    [respond(502), UnexpectedResponseError],
+    [{ kind: 'slow', ms: 1_000 } satisfies Fault, RequestTimeoutError],
+  ])('throws the last error when it keeps failing: %j', async (fault, expected) => {
+    proxy.plan(create, fault, fault);
+    const creating = mayfly.sandboxes.create({ maxRetries: 1, requestTimeoutMs: 300 });
+    await expect(creating).rejects.toThrow(expected);
+    await expect.poll(running).toBe(0);
+  });
+
+  it('is not repeated after errors that stay', async () => {
+    proxy.plan(create, respond(429, 'quota_exceeded', { 'retry-after': '1' }));
+    const error = await mayfly.sandboxes.create().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ type: 'quota_exceeded', status: 429, requestId: 'req_injected' });
+    expect((error as ApiError).hint).toBe('Delete a sandbox or a snapshot, then retry.');
+    expect(proxy.count(create)).toBe(1);
+  });
+});
+
+describe('a command', () => {
+  it.each(passing.filter(([name]) => !['429', '503'].includes(name)))(
+    'is not sent again after %s',
+    async (_, fault) => {
+      const sandbox = await mayfly.sandboxes.create();
+      proxy.plan(exec, fault);
+      const failure = await sandbox.exec('make').then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(failure).toBeInstanceOf(Error);
+      expect(proxy.count(exec)).toBe(1);
+      expect(api.live.commands.size).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it('is sent again after a rate limit, before which nothing ran', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    proxy.plan(exec, respond(429, 'rate_limit_exceeded', { 'retry-after': '0' }));
+    expect((await sandbox.exec('make')).exitCode).toBe(0);
+    expect(api.live.commands.size).toBe(1);
+  });
+
+  it('is sent again after a lost connection if its caller says that it may be', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    proxy.plan(exec, { kind: 'drop before' });
+    expect((await sandbox.exec('ls', { repeatable: true })).exitCode).toBe(0);
+  });
+
+  it('whose stream is cut before it started rejects as a lost connection that may have run it', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    proxy.plan(exec, { kind: 'cut', afterBytes: 3 });
+    const error = await sandbox.exec('make').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ mayHaveHappened: true, message: expect.stringContaining('may or may not have run') });
+    expect(api.live.commands.size).toBe(1);
+  });
+
+  it('whose stream is cut is continued where it was, and runs once', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    const lines = Array.from({ length: 400 }, (_, index) => `line ${index}\n`);
+    api.live.onStart = (command) => {
+      for (const line of lines) command.print('stdout', line);
+      command.end(resultOf({ stdout: Buffer.from(lines.join('')) }));
+    };
+    proxy.plan(exec, { kind: 'cut', afterBytes: 4_000 });
+    proxy.plan(
+      /\/stream$/,
+      { kind: 'cut', afterBytes: 5_000 },
+      { kind: 'drop before' },
+      { kind: 'cut', afterBytes: 3_000 },
+    );
+    let seen = '';
+    const result = await sandbox.exec('make', { onStdout: (text) => (seen += text) });
+    expect(result.exitCode).toBe(0);
+    expect(seen).toBe(lines.join(''));
+    expect(api.live.commands.size).toBe(1);
+    expect(proxy.count(exec)).toBe(1);
+  });
+
+  it('whose stream cannot be continued rejects as a lost connection, never as a result, and names the execution', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    api.live.onStart = (command) => command.print('stdout', 'first\n');
+    proxy.plan(exec, { kind: 'cut', afterBytes: 90 });
+    proxy.plan(/\/stream$/, ...Array.from({ length: 5 }, (): Fault => ({ kind: 'drop before' })));
+    const error = await sandbox.exec('make').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ executionId: [...api.live.commands.keys()][0] });
+  });
+});
+
+describe('other requests', () => {
+  it('after a connection that was reset, the next call works', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    proxy.plan(/./, { kind: 'drop before' });
+    await expect(mayfly.account({ maxRetries: 0 })).rejects.toThrow(ConnectionError);
+    expect((await sandbox.exec('true')).ok).toBe(true);
+  });
+
+  it('a delete that was carried out but not answered succeeds', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    proxy.plan(/^DELETE/, { kind: 'drop after' });
+    await mayfly.sandboxes.delete(sandbox.id);
+    expect(await running()).toBe(0);
+  });
+
+  it('an extension is not added twice', async () => {
+    const sandbox = await mayfly.sandboxes.create({ lifetimeMinutes: 10 });
+    proxy.plan(/extend$/, { kind: 'drop after' });
+    await expect(sandbox.extend(5)).rejects.toThrow(ConnectionError);
+    expect((await sandbox.refresh()).timeoutMinutes).toBe(15);
+  });
+
+  it('a deadline ends a call with all its retries', async () => {
+    proxy.plan(/account$/, ...Array.from({ length: 50 }, () => respond(503, 'capacity_unavailable')));
+    const call = mayfly.account({ deadlineMs: 300, maxRetries: 50 });
+    await expect(call).rejects.toThrow(CapacityUnavailableError);
+    expect(proxy.count(/account$/)).toBeLessThan(50);
+  });
+
+  it('nobody listens: one clear message', async () => {
+    const closed = await FaultyProxy.open(api.url);
+    const nobody = api.client({ baseUrl: closed.url, maxRetries: 1 });
+    await closed[Symbol.asyncDispose]();
+    await expect(nobody.account()).rejects.toThrow(
+      /^The connection to http:\/\/127\.0\.0\.1:\d+ failed: .*ECONNREFUSED.*Check that the service is running/,
+    );
+  });
+});

@@ -1,0 +1,172 @@
+import { MayflyError } from '../api/api-error.ts';
+import { ConnectionError } from '../errors.ts';
+import { path, type RequestOptions } from '../http/connection.ts';
+import { request } from '../http/request.ts';
+import type { SandboxCaller } from './sandbox-caller.ts';
+
+export interface TerminalOptions extends RequestOptions {
+  /** The width in characters. 80 for a new terminal; one that is running keeps its own. */
+  readonly cols?: number;
+  /** The height in lines. 24 for a new terminal; one that is running keeps its own. */
+  readonly rows?: number;
+  /** The terminal to join. Without it a new shell is started. */
+  readonly session?: string;
+}
+
+/** What the service accepts in one message. */
+const messageBytes = 256 * 1024;
+const encoder = new TextEncoder();
+
+type ServiceMessage =
+  | { readonly type: 'ready'; readonly session: string; readonly cols: number; readonly rows: number }
+  | { readonly type: 'resize'; readonly cols: number; readonly rows: number }
+  | { readonly type: 'exit'; readonly exit_code: number }
+  | { readonly type: 'error'; readonly message: string };
+
+/**
+ * A terminal with a shell. Iterate over it to read what is printed. It goes on when the connection is lost, which throws a ConnectionError: join it
+ * again with its `session`.
+ */
+export class Terminal implements AsyncIterable<Uint8Array> {
+  /** Identifies the terminal, for others to join it. */
+  readonly session: string;
+  /** Called when the size changes, also through another client. */
+  onResize: ((size: { readonly cols: number; readonly rows: number }) => void) | undefined;
+  readonly #socket: WebSocket;
+  readonly #printed: Uint8Array[] = [];
+  #cols: number;
+  #rows: number;
+  #exitCode: number | undefined;
+  #closed: CloseEvent | undefined;
+  #wake = () => {};
+
+  /** Terminals are made by `sandbox.terminal`. */
+  constructor(socket: WebSocket, ready: Extract<ServiceMessage, { type: 'ready' }>) {
+    this.#socket = socket;
+    this.session = ready.session;
+    this.#cols = ready.cols;
+    this.#rows = ready.rows;
+    socket.onmessage = ({ data }) => this.#receive(data as ArrayBuffer | string);
+    socket.onclose = (event) => {
+      this.#closed = event;
+      this.#wake();
+    };
+  }
+
+  get cols(): number {
+    return this.#cols;
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** How the shell exited. Undefined while it runs. */
+  get exitCode(): number | undefined {
+    return this.#exitCode;
+  }
+
+  /** What is printed, until the shell exits or `detach` is called. Throws a ConnectionError if the connection is lost. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    for (;;) {
+      const printed = this.#printed.shift();
+      if (printed !== undefined) yield printed;
+      else if (this.#exitCode !== undefined || this.#closed?.code === 1000) return;
+      else if (this.#closed !== undefined) throw lost(this.#closed);
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  /** Types text or bytes. */
+  write(data: string | Uint8Array): void {
+    const bytes = typeof data === 'string' ? encoder.encode(data) : data;
+    for (let start = 0; start < bytes.length; start += messageBytes) {
+      this.#socket.send(bytes.slice(start, start + messageBytes));
+    }
+  }
+
+  /** Changes the size, for all clients. */
+  resize(cols: number, rows: number): void {
+    this.#socket.send(JSON.stringify({ type: 'resize', cols, rows }));
+  }
+
+  /** Hangs up: ends the shell, for all clients. */
+  close(): void {
+    this.#socket.send(JSON.stringify({ type: 'close' }));
+  }
+
+  /** Disconnects. The terminal goes on. */
+  detach(): void {
+    this.#socket.close(1000);
+  }
+
+  #receive(data: ArrayBuffer | string): void {
+    if (typeof data !== 'string') this.#printed.push(new Uint8Array(data));
+    else this.#note(JSON.parse(data) as ServiceMessage);
+    this.#wake();
+  }
+
+  #note(message: ServiceMessage): void {
+    if (message.type === 'exit') this.#exitCode = message.exit_code;
+    if (message.type !== 'resize') return;
+    this.#cols = message.cols;
+    this.#rows = message.rows;
+    this.onResize?.({ cols: message.cols, rows: message.rows });
+  }
+}
+
+/** Opens a terminal. A ticket takes the place of the key, because browsers send no headers with a WebSocket. */
+export async function openTerminal(caller: SandboxCaller, options: TerminalOptions): Promise<Terminal> {
+  if (typeof WebSocket === 'undefined') {
+    throw new MayflyError('This runtime has no WebSocket. Use Node.js 22 or newer, or set globalThis.WebSocket.');
+  }
+  const { cols, rows, session, ...requestOptions } = options;
+  const { connection, id } = caller;
+  // The handshake cannot report why it was refused, so whatever would refuse it is asked for first.
+  await caller.request({ method: 'GET', path: '', repeatable: true, ...requestOptions });
+  const ticketCall = { method: 'POST', path: '/tickets', repeatable: true, ...requestOptions } as const;
+  const { ticket } = await request<{ ticket: string }>(connection, ticketCall);
+  const url = new URL(connection.baseUrl.replace(/^http/, 'ws') + path`/sandboxes/${id}/pty`);
+  for (const [name, value] of Object.entries({ cols, rows, session, ticket })) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return await connect(url, options.signal, options.requestTimeoutMs ?? connection.requestTimeoutMs);
+}
+
+function connect(url: URL, signal: AbortSignal | undefined, timeoutMs: number): Promise<Terminal> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url);
+    socket.binaryType = 'arraybuffer';
+    const fail = (error: unknown) => {
+      settle();
+      socket.close();
+      reject(error);
+    };
+    const abort = () => fail(signal?.reason);
+    const timer = setTimeout(
+      () => fail(new ConnectionError(`The terminal did not open within ${timeoutMs} ms.`, { mayHaveHappened: true })),
+      timeoutMs,
+    );
+    const settle = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    };
+    if (signal?.aborted) return abort();
+    signal?.addEventListener('abort', abort, { once: true });
+    socket.onclose = (event) => fail(lost(event));
+    socket.onmessage = ({ data }) => {
+      if (typeof data !== 'string') return;
+      const message = JSON.parse(data) as ServiceMessage;
+      if (message.type !== 'ready') return;
+      settle();
+      resolve(new Terminal(socket, message));
+    };
+  });
+}
+
+function lost({ code, reason }: CloseEvent): ConnectionError {
+  const said = reason === '' ? '' : `: ${reason}`;
+  return new ConnectionError(`The connection to the terminal was lost (code ${code}${said}).`, {
+    mayHaveHappened: true,
+  });
+}

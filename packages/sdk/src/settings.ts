@@ -1,0 +1,119 @@
+import { MayflyError } from './api/api-error.ts';
+import type { Connection, RequestSettings } from './http/connection.ts';
+
+export interface MayflyOptions extends Partial<RequestSettings> {
+  /** An API key. Otherwise `MAYFLY_API_KEY`, or that of the profile. */
+  readonly apiKey?: string | undefined;
+  /** The URL of the service, with or without `/v1`. Otherwise `MAYFLY_BASE_URL`, or that of the profile, or `http://127.0.0.1:8080`. */
+  readonly baseUrl?: string | undefined;
+  /** The profile of `mayfly login` to use. Otherwise `MAYFLY_PROFILE`, or the current one. */
+  readonly profile?: string | undefined;
+  /** Takes the place of the global `fetch`, for example to go through a proxy. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** What the file of `mayfly login` holds. */
+export interface ProfileFile {
+  /** The profile that is used unless another is named. */
+  readonly current?: string;
+  readonly profiles?: Readonly<Record<string, Profile>>;
+}
+
+export interface Profile {
+  readonly url: string;
+  readonly api_key: string;
+}
+
+const defaultUrl = 'http://127.0.0.1:8080';
+const defaults: RequestSettings = { requestTimeoutMs: 60_000, deadlineMs: 300_000, maxRetries: 4, retryDelayMs: 500 };
+
+/** Where requests go, from the options, the environment and the profile, in this order. Throws if there is no key. */
+export function connectionOf(options: MayflyOptions, environment: Environment = hostEnvironment()): Connection {
+  const { env } = environment;
+  const givenUrl = options.baseUrl ?? env.MAYFLY_BASE_URL;
+  const givenKey = options.apiKey ?? env.MAYFLY_API_KEY;
+  const named = options.profile ?? env.MAYFLY_PROFILE;
+  const profile = givenKey === undefined || givenUrl === undefined ? profileOf(environment, named) : undefined;
+  const baseUrl = withVersion(givenUrl ?? profile?.url ?? defaultUrl);
+  // The key of a profile goes to the service of that profile and to no other.
+  const isProfileUrl = profile !== undefined && withVersion(profile.url) === baseUrl;
+  const apiKey = givenKey ?? (isProfileUrl ? profile.api_key : undefined);
+  if (apiKey === undefined || apiKey === '') {
+    throw new MayflyError(
+      `There is no API key for ${baseUrl}. Pass apiKey, set MAYFLY_API_KEY, or run "mayfly login" once.`,
+    );
+  }
+  const { requestTimeoutMs, deadlineMs, maxRetries, retryDelayMs } = { ...defaults, ...defined(options) };
+  const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  return { baseUrl, apiKey, fetch, requestTimeoutMs, deadlineMs, maxRetries, retryDelayMs };
+}
+
+function defined(options: MayflyOptions): Partial<RequestSettings> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function withVersion(url: string): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new MayflyError(`The base URL ${JSON.stringify(url)} is not a URL. Use one like ${defaultUrl}.`);
+  }
+  if (!/^https?:$/.test(parsed.protocol))
+    throw new MayflyError(`The base URL ${url} must begin with http:// or https://.`);
+  return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
+}
+
+/** What this package reads of the machine it runs on. In a browser there is nothing. */
+export interface Environment {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The text of a file. Undefined if there is none. */
+  readonly readFile: (path: string) => string | undefined;
+}
+
+/** The file that `mayfly login` writes. Undefined if there is no home directory. */
+export function profilePathOf(env: Environment['env']): string | undefined {
+  if (env.MAYFLY_CONFIG_FILE) return env.MAYFLY_CONFIG_FILE;
+  const folder = env.XDG_CONFIG_HOME || (env.HOME ? `${env.HOME}/.config` : undefined);
+  return folder === undefined ? undefined : `${folder}/mayfly/config.json`;
+}
+
+function profileOf({ env, readFile }: Environment, named: string | undefined): Profile | undefined {
+  const path = profilePathOf(env);
+  const text = path === undefined ? undefined : readFile(path);
+  if (text === undefined) {
+    if (named === undefined) return undefined;
+    throw new MayflyError(`There is no profile ${JSON.stringify(named)}. Run "mayfly login --profile ${named}" once.`);
+  }
+  let file: ProfileFile;
+  try {
+    file = JSON.parse(text) as ProfileFile;
+  } catch (cause) {
+    throw new MayflyError(`${path} is not valid JSON. Run "mayfly login" again.`, { cause });
+  }
+  const name = named ?? file.current ?? 'default';
+  const profile = file.profiles?.[name];
+  if (profile === undefined && named !== undefined) {
+    throw new MayflyError(`${path} has no profile ${JSON.stringify(name)}. Run "mayfly login --profile ${name}" once.`);
+  }
+  return profile;
+}
+
+interface HostProcess {
+  readonly env?: Environment['env'];
+  readonly getBuiltinModule?: (
+    name: string,
+  ) => { readFileSync?: (path: string, encoding: 'utf8') => string } | undefined;
+}
+
+function hostEnvironment(): Environment {
+  const { process } = globalThis as { process?: HostProcess };
+  const readFile = (path: string) => {
+    try {
+      return process?.getBuiltinModule?.('node:fs')?.readFileSync?.(path, 'utf8');
+    } catch {
+      return undefined;
+    }
+  };
+  return { env: process?.env ?? {}, readFile };
+}
