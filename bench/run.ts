@@ -14,6 +14,7 @@ import { pauseRows } from './rows/pauses.ts';
 import { poolRows, poolSettings } from './rows/pool.ts';
 import { previewRows } from './rows/previews.ts';
 import { requestRow } from './rows/requests.ts';
+import { sdkRow } from './rows/sdk.ts';
 import { snapshotRows } from './rows/snapshots.ts';
 import { twoProcessRows } from './rows/two-processes.ts';
 import { type BenchHost, startBenchHost } from './support/bench-host.ts';
@@ -30,6 +31,7 @@ const groups: Readonly<Record<string, (bench: BenchHost) => Promise<readonly Row
     return await poolRows(withPool);
   },
   commands: execRows,
+  sdk: async (bench) => [await sdkRow(bench)],
   live: liveRows,
   files: fileRows,
   previews: previewRows,

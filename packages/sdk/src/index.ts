@@ -23,5 +23,5 @@ export type { Ports } from './sandboxes/ports.ts';
 export { type ForkOptions, type Forks, Sandbox, type SnapshotOptions } from './sandboxes/sandbox.ts';
 export type { CreateOptions, ListOptions, Sandboxes } from './sandboxes/sandboxes.ts';
 export type { Snapshots } from './sandboxes/snapshots.ts';
-export type { Terminal, TerminalOptions } from './sandboxes/terminal.ts';
 export { type MayflyOptions, type Profile, type ProfileFile, profilePathOf } from './settings.ts';
+export type { Terminal, TerminalOptions } from './terminals/terminal.ts';

@@ -8,6 +8,10 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-export function decodeBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  // Several times faster than Uint8Array.from with a function.
+  for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.charCodeAt(index);
+  return bytes;
 }

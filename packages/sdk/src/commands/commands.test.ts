@@ -154,6 +154,8 @@ describe('spawn', () => {
     const replayed: string[] = [];
     for await (const { text } of elsewhere) replayed.push(text);
     expect(replayed.join('')).toBe('first second');
+    const nothing = await elsewhere.output({ after: elsewhere.position }).next();
+    expect(nothing).toMatchObject({ done: true, value: { exitCode: 0 } });
   });
 
   it('keeps bytes as they are', async () => {

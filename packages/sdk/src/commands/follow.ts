@@ -4,7 +4,7 @@ import type { Execution } from '../api/resources.ts';
 import { ConnectionError } from '../errors.ts';
 import { type Connection, path } from '../http/connection.ts';
 import { readEvents, type StreamEvent } from '../http/events.ts';
-import { pause, requestStream } from '../http/request.ts';
+import { pause, request, requestStream } from '../http/request.ts';
 import { type Output, type OutputData, OutputDecoder } from './output.ts';
 import { CommandResult } from './result.ts';
 
@@ -32,12 +32,14 @@ export async function* follow(
   let response = options.first;
   for (let cuts = 0; ; ) {
     response ??= await reopen(connection, reading, signal);
+    if (response.status === 204) return resultOf(await recordOf(connection, reading, signal), reading, response);
     try {
       for await (const event of readEvents(response, signal)) {
         cuts = 0;
         if (event.event === 'exit') {
           yield* decoder.end();
-          return resultOf(event, reading, response);
+          reading.position = event.id;
+          return resultOf(fromApi(JSON.parse(event.data)) as Execution, reading, response);
         }
         const output = take(event, reading, decoder);
         if (output !== undefined) yield output;
@@ -75,10 +77,13 @@ function take({ event, id, data }: StreamEvent, reading: Reading, decoder: Outpu
   return event === 'stdout' || event === 'stderr' ? decoder.decode(event, fields) : undefined;
 }
 
-function resultOf({ data, id }: StreamEvent, reading: Reading, response: Response): CommandResult {
-  const execution = fromApi(JSON.parse(data)) as Execution;
-  reading.executionId ??= execution.id;
-  reading.position = id;
+/** The record of a command whose end was read already. */
+function recordOf(connection: Connection, reading: Reading, signal: AbortSignal | undefined): Promise<Execution> {
+  const call = { method: 'GET', path: path`/executions/${reading.executionId ?? ''}`, repeatable: true } as const;
+  return request(connection, { ...call, signal });
+}
+
+function resultOf(execution: Execution, reading: Reading, response: Response): CommandResult {
   if (execution.status !== 'failed') return new CommandResult(execution, reading.missedBytes);
   throw new ExecutionFailedError({
     type: 'execution_failed',

@@ -6,11 +6,11 @@ import { ResultPromise } from '../commands/result.ts';
 import { type ExecOptions, exec, type SpawnOptions, start } from '../commands/start.ts';
 import { type Connection, path, type RequestOptions, slowCall } from '../http/connection.ts';
 import { type Listing, listing } from '../http/pages.ts';
+import { openTerminal, type Terminal, type TerminalOptions } from '../terminals/terminal.ts';
 import { Files } from './files.ts';
 import { newIdempotencyKey } from './idempotency-key.ts';
 import { Ports } from './ports.ts';
 import { SandboxCaller } from './sandbox-caller.ts';
-import { openTerminal, type Terminal, type TerminalOptions } from './terminal.ts';
 
 export interface SnapshotOptions extends RequestOptions {
   /** A label of your choice. */

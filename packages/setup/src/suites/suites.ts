@@ -424,6 +424,27 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    name: 'sdk/output',
+    shows: 'a lot of output leaves the memory of a client flat',
+    sources: ['packages/sdk/src/commands', 'packages/sdk/src/http'],
+    long: 'more output',
+  },
+  {
+    name: 'sdk/runtimes',
+    shows: 'the published SDK on Node.js 20, 22 and 24, Bun, Deno, in a browser, and bundled',
+    sources: ['packages/sdk', 'test/sdk/programs', 'test/sdk/tools'],
+  },
+  {
+    name: 'sdk/sandboxes',
+    shows: 'the SDK over a real service: commands, copies, a restart, a machine that dies',
+    sources: ['packages/sdk'],
+  },
+  {
+    name: 'sdk/snippets',
+    shows: 'the programs in the README of the SDK run as they are printed',
+    sources: ['packages/sdk'],
+  },
+  {
     name: 'service/commands',
     shows: 'commands: streams, limits, signals, many at once',
     sources: [

@@ -1,8 +1,8 @@
-import { MayflyError } from '../api/api-error.ts';
 import { ConnectionError } from '../errors.ts';
 import { path, type RequestOptions } from '../http/connection.ts';
 import { request } from '../http/request.ts';
-import type { SandboxCaller } from './sandbox-caller.ts';
+import type { SandboxCaller } from '../sandboxes/sandbox-caller.ts';
+import { type Closing, openSocket, type Socket } from './web-socket.ts';
 
 export interface TerminalOptions extends RequestOptions {
   /** The width in characters. 80 for a new terminal; one that is running keeps its own. */
@@ -32,16 +32,16 @@ export class Terminal implements AsyncIterable<Uint8Array> {
   readonly session: string;
   /** Called when the size changes, also through another client. */
   onResize: ((size: { readonly cols: number; readonly rows: number }) => void) | undefined;
-  readonly #socket: WebSocket;
+  readonly #socket: Socket;
   readonly #printed: Uint8Array[] = [];
   #cols: number;
   #rows: number;
   #exitCode: number | undefined;
-  #closed: CloseEvent | undefined;
+  #closed: Closing | undefined;
   #wake = () => {};
 
   /** Terminals are made by `sandbox.terminal`. */
-  constructor(socket: WebSocket, ready: Extract<ServiceMessage, { type: 'ready' }>) {
+  constructor(socket: Socket, ready: Extract<ServiceMessage, { type: 'ready' }>) {
     this.#socket = socket;
     this.session = ready.session;
     this.#cols = ready.cols;
@@ -117,9 +117,6 @@ export class Terminal implements AsyncIterable<Uint8Array> {
 
 /** Opens a terminal. A ticket takes the place of the key, because browsers send no headers with a WebSocket. */
 export async function openTerminal(caller: SandboxCaller, options: TerminalOptions): Promise<Terminal> {
-  if (typeof WebSocket === 'undefined') {
-    throw new MayflyError('This runtime has no WebSocket. Use Node.js 22 or newer, or set globalThis.WebSocket.');
-  }
   const { cols, rows, session, ...requestOptions } = options;
   const { connection, id } = caller;
   // The handshake cannot report why it was refused, so whatever would refuse it is asked for first.
@@ -135,7 +132,7 @@ export async function openTerminal(caller: SandboxCaller, options: TerminalOptio
 
 function connect(url: URL, signal: AbortSignal | undefined, timeoutMs: number): Promise<Terminal> {
   return new Promise((resolve, reject) => {
-    const socket = new WebSocket(url);
+    const socket = openSocket(url);
     socket.binaryType = 'arraybuffer';
     const fail = (error: unknown) => {
       settle();
@@ -164,7 +161,7 @@ function connect(url: URL, signal: AbortSignal | undefined, timeoutMs: number): 
   });
 }
 
-function lost({ code, reason }: CloseEvent): ConnectionError {
+function lost({ code, reason }: Closing): ConnectionError {
   const said = reason === '' ? '' : `: ${reason}`;
   return new ConnectionError(`The connection to the terminal was lost (code ${code}${said}).`, {
     mayHaveHappened: true,

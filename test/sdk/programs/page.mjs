@@ -1,0 +1,4 @@
+import * as sdk from '@mayfly/sdk';
+import { scenario } from './scenario.mjs';
+
+globalThis.runScenario = (target) => scenario(sdk, target);
