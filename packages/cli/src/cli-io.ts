@@ -1,13 +1,17 @@
+import type { Readable } from 'node:stream';
+
 /** What a command reads and writes. `process` implements it. */
 export interface CliIo {
   readonly env: Readonly<NodeJS.ProcessEnv>;
-  /** On a terminal, a command may rewrite the last line. */
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: { write(text: string): unknown };
+  /** Only the result. On a terminal, a command may rewrite the last line. */
+  readonly stdout: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean; readonly columns?: number };
+  /** Notices, progress and errors. */
+  readonly stderr: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean };
+  readonly stdin?: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
 }
 
-/** 1 failure, 2 invalid command line or recipe, 3 error of the API, 130 interrupted. */
-export type ExitCode = 1 | 2 | 3 | 130;
+/** 1 failure, 2 invalid command line or recipe, 3 error of the API, 125 `run`, `exec` or `shell` itself failed, 130 interrupted. */
+export type ExitCode = 1 | 2 | 3 | 125 | 130;
 
 /** An error that is shown to the operator as one message, without a stack trace. */
 export class Failure extends Error {
