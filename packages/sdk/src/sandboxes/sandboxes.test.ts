@@ -20,7 +20,7 @@ beforeAll(async () => {
   api = await stubApi({ MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '500' });
   mayfly = api.client({
     fetch: (input, init) => {
-      requested.add(`${init?.method} ${new URL(input as string | URL).pathname}`);
+      requested.add(`${init?.method} ${new URL(String(input)).pathname}`);
       return fetch(input, init);
     },
   });
