@@ -6,6 +6,7 @@ import { addAudit } from './admin/audit.ts';
 import { addKeys } from './admin/keys.ts';
 import { addSandboxes } from './admin/sandboxes.ts';
 import { type CliIo, Failure, usageFailure } from './cli-io.ts';
+import { addCompletion } from './completion/completion-command.ts';
 import { addInstallService } from './install-service.ts';
 import { printable, showJson } from './output.ts';
 import { addLogin } from './profiles/login.ts';
@@ -40,7 +41,7 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
 }
 
 function withoutPrefix(message: string): string {
-  return message.replace(/^error: /, '');
+  return message.replace(/^error: /, '').replaceAll('\n', ' ');
 }
 
 /** Whether the command that was called prints its errors as JSON. Those of operators and recipes have formats of their own. */
@@ -53,10 +54,9 @@ function printsJson(program: Command, args: readonly string[]): boolean {
   }
   const called = path.at(-1);
   if (['admin', 'template'].includes(path[1]?.name() ?? '')) return false;
+  if (path[1]?.name() === 'api') return true;
   // A command that is called without its name is the default of its group.
-  return [called, ...(called?.commands ?? [])].some(
-    (command) => command?.name() === 'api' || command?.opts<{ json?: true }>().json === true,
-  );
+  return [called, ...(called?.commands ?? [])].some((command) => command?.opts<{ json?: true }>().json === true);
 }
 
 const exitCodes = `
@@ -96,6 +96,7 @@ function buildProgram(io: CliIo): Command {
   addProfiles(program, io);
   addAccount(program, io);
   addApi(program, io);
+  addCompletion(program, io);
   program.commandsGroup('On the host of the service:');
   addAdmin(program, io);
   addInstallService(program);

@@ -92,7 +92,7 @@ function profileOf({ env, readFile }: Environment, named: string | undefined): P
   try {
     file = JSON.parse(text) as ProfileFile;
   } catch (cause) {
-    throw new MayflyError(`${path} is not valid JSON. Run "mayfly login" again.`, { cause });
+    throw new MayflyError(`${path} is not valid JSON. Correct it, or move it away and run "mayfly login".`, { cause });
   }
   const name = named ?? file.current ?? 'default';
   const profile = file.profiles?.[name];

@@ -20,7 +20,7 @@ beforeAll(async () => {
   api = await stubApi({ MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '500' });
   mayfly = api.client({
     fetch: (input, init) => {
-      requested.add(`${init?.method} ${new URL(String(input)).pathname}`);
+      requested.add(`${init?.method} ${new URL(input instanceof Request ? input.url : input).pathname}`);
       return fetch(input, init);
     },
   });
