@@ -66,7 +66,8 @@ itself failed, 130 interrupted. Otherwise run, exec and shell exit with the code
 Start with: mayfly login
 `;
 
-function buildProgram(io: CliIo): Command {
+/** All commands, with their options. */
+export function buildProgram(io: CliIo): Command {
   const program = new Command('mayfly')
     .description('Disposable sandboxes on your own hardware.')
     .version(readVersion(), '--version', 'print the version')
