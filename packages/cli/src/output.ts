@@ -19,7 +19,7 @@ export interface Screen {
 export function screenOf({ env, stdout, nowMs = Date.now }: CliIo): Screen {
   const isTerminal = stdout.isTTY === true;
   const hasColors = isTerminal && !env.NO_COLOR && env.TERM !== 'dumb';
-  return { isTerminal, hasColors, columns: stdout.columns ?? Number.POSITIVE_INFINITY, nowMs: nowMs() };
+  return { isTerminal, hasColors, columns: stdout.columns || Number.POSITIVE_INFINITY, nowMs: nowMs() };
 }
 
 export type Color = 'green' | 'yellow' | 'red';

@@ -12,7 +12,7 @@ import { printable, showJson } from './output.ts';
 import { addLogin } from './profiles/login.ts';
 import { addProfiles } from './profiles/profiles.ts';
 import { addCreate } from './sandboxes/create.ts';
-import { addExtend } from './sandboxes/lifetime.ts';
+import { addExtend } from './sandboxes/extend.ts';
 import { addList } from './sandboxes/list.ts';
 import { addPorts } from './sandboxes/ports.ts';
 import { addRemove } from './sandboxes/remove.ts';

@@ -24,6 +24,9 @@ export async function ask({ stdin, stderr }: CliIo, question: string, { isSecret
       if (isSecret) stderr.write(question);
       lines.question(question, (answer) => resolve(answer.trim()));
     });
+  } catch (error) {
+    if (!isSecret) stderr.write('\n');
+    throw error;
   } finally {
     lines.close();
     if (isSecret) stderr.write('\n');

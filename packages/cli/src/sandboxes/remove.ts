@@ -34,7 +34,7 @@ export function addRemove(program: Command, io: CliIo): void {
         ? await mayfly.sandboxes.list({ signal }).all()
         : await Promise.all([...new Set(texts)].map((text) => find(text, { exact: true })));
       if (all && sandboxes.length > 0) {
-        await confirm(io, { question: `Delete ${countOf(sandboxes)} and everything in them?`, yes });
+        await confirm(io, { question: `Delete ${countOf(sandboxes)} with everything inside?`, yes });
       }
       return await deleteSandboxes(sandboxes, io, { signal, wait });
     },
@@ -59,8 +59,8 @@ export function addRemove(program: Command, io: CliIo): void {
       const all = await mayfly.sandboxes.list({ signal }).all();
       const sandboxes = all.filter((sandbox) => isPruned(sandbox, ageMs, nowMs));
       if (dryRun || sandboxes.length === 0) return sandboxes;
-      const older = ageMs === undefined ? '' : ` or are older than ${formatDuration(ageMs)}`;
-      const question = `Delete ${countOf(sandboxes)} that have failed${older}?`;
+      const older = ageMs === undefined ? '' : `, or older than ${formatDuration(ageMs)}`;
+      const question = `Delete ${countOf(sandboxes)} (failed${older})?`;
       await confirm(io, { question, yes });
       return await deleteSandboxes(sandboxes, io, { signal, wait });
     },

@@ -149,7 +149,10 @@ describe('rm', () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was changed.') });
     expect((await account.json('ls')).data).toHaveLength(2);
     const agreed = await account.runOnTerminal(['rm', '--all'], { answers: ['y'] });
-    expect(agreed).toMatchObject({ code: 0, stderr: expect.stringContaining('Delete 2 sandboxes and everything') });
+    expect(agreed).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Delete 2 sandboxes with everything inside?'),
+    });
     expect((await account.json('ls')).data).toEqual([]);
     expect(await account.run('rm', '--all', '--yes')).toMatchObject({ code: 0, stdout: '' });
     expect(await account.run('rm')).toMatchObject({ code: 2 });

@@ -45,11 +45,7 @@ export function failureOf(error: unknown, exitCode: ExitCode = 3): unknown {
   const advice = error instanceof ApiError && !error.message.includes(error.hint) ? ` ${error.hint}` : '';
   // On a command line there is no apiKey to pass.
   const message = error.message.replace('Pass apiKey, set MAYFLY_API_KEY,', 'Set MAYFLY_API_KEY,');
-  if (error instanceof ApiError) return new Failure(message + advice, { cause: error, exitCode, type: error.type });
-  if (error instanceof ConnectionError) {
-    return new Failure(message, { cause: error, exitCode: 3, type: 'connection_failed' });
-  }
-  return new Failure(message, { cause: error, exitCode });
+  return new Failure(message + advice, { cause: error, exitCode: error instanceof ConnectionError ? 3 : exitCode });
 }
 
 /** The types of errors that have none. */
@@ -63,8 +59,11 @@ const defaultTypes: Readonly<Record<ExitCode, string>> = {
 
 /** An error as the API sends it: its own body if the service refused a request. */
 export function errorBody(failure: Failure): unknown {
-  const { cause, exitCode, type = defaultTypes[exitCode], message } = failure;
-  if (!(cause instanceof ApiError)) return { error: { type, message }, request_id: null };
-  const said = cause.message.replace(` (${cause.type}, request ${cause.requestId})`, '');
-  return { error: { type, message: said }, request_id: cause.requestId };
+  const { cause, exitCode, message } = failure;
+  if (cause instanceof ApiError) {
+    const said = cause.message.replace(` (${cause.type}, request ${cause.requestId})`, '');
+    return { error: { type: cause.type, message: said }, request_id: cause.requestId };
+  }
+  const ownType = cause instanceof ConnectionError ? 'connection_failed' : defaultTypes[exitCode];
+  return { error: { type: failure.type ?? ownType, message }, request_id: null };
 }

@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mayflyInProcess } from '../../test/mayfly.ts';
+import { mayflyInProcess, mayflyPath } from '../../test/mayfly.ts';
 import { runWith } from '../../test/run-with.ts';
 import { type StubAccount, stubAccount } from '../../test/stub-account.ts';
 
@@ -181,5 +182,11 @@ describe('the program', () => {
       error: { type: 'invalid_command_line', message: "missing required argument 'sandbox'" },
       request_id: null,
     });
+  });
+
+  test('a reader that closes the pipe early is no error', () => {
+    const command = `"${process.execPath}" "${mayflyPath}" completion bash | true; echo "\${PIPESTATUS[0]}"`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
+    expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' });
   });
 });
