@@ -1,22 +1,41 @@
+import type { Readable } from 'node:stream';
+
 /** What a command reads and writes. `process` implements it. */
 export interface CliIo {
   readonly env: Readonly<NodeJS.ProcessEnv>;
-  /** On a terminal, a command may rewrite the last line. */
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: { write(text: string): unknown };
+  /** Only the result. On a terminal, a command may rewrite the last line. */
+  readonly stdout: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean; readonly columns?: number };
+  /** Notices, progress, questions and errors. */
+  readonly stderr: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean };
+  readonly stdin?: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+  /** The time that ages are counted to. That of this machine unless given. */
+  readonly nowMs?: () => number;
 }
 
-/** 1 failure, 2 invalid command line or recipe, 3 error of the API, 130 interrupted. */
-export type ExitCode = 1 | 2 | 3 | 130;
+/** 1 failure, 2 invalid command line or recipe, 3 error of the API, 125 `run`, `exec` or `shell` itself failed, 130 interrupted. */
+export type ExitCode = 1 | 2 | 3 | 125 | 130;
+
+export interface FailureOptions extends ErrorOptions {
+  /** 1 unless given. */
+  readonly exitCode?: ExitCode;
+  /** The code of the error for programs. One that follows from the exit code unless given. */
+  readonly type?: string | undefined;
+  /** Whether the result, which is printed already, tells of it too. */
+  readonly isInResult?: boolean;
+}
 
 /** An error that is shown to the operator as one message, without a stack trace. */
 export class Failure extends Error {
   readonly exitCode: ExitCode;
+  readonly type: string | undefined;
+  readonly isInResult: boolean;
 
-  constructor(message: string, options: ErrorOptions & { readonly exitCode?: ExitCode } = {}) {
+  constructor(message: string, { exitCode = 1, type, isInResult = false, ...options }: FailureOptions = {}) {
     super(message, options);
     this.name = 'Failure';
-    this.exitCode = options.exitCode ?? 1;
+    this.exitCode = exitCode;
+    this.type = type;
+    this.isInResult = isInResult;
   }
 }
 

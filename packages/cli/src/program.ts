@@ -1,42 +1,105 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { addAccount } from './account/account.ts';
 import { addAccounts } from './admin/accounts.ts';
 import { addAudit } from './admin/audit.ts';
 import { addKeys } from './admin/keys.ts';
 import { addSandboxes } from './admin/sandboxes.ts';
-import { type CliIo, Failure } from './cli-io.ts';
+import { type CliIo, Failure, usageFailure } from './cli-io.ts';
+import { addCompletion } from './completion/completion-command.ts';
 import { addInstallService } from './install-service.ts';
-import { printable } from './output.ts';
+import { printable, showJson } from './output.ts';
+import { addLogin } from './profiles/login.ts';
+import { addProfiles } from './profiles/profiles.ts';
+import { addCreate } from './sandboxes/create.ts';
+import { addExtend } from './sandboxes/extend.ts';
+import { addList } from './sandboxes/list.ts';
+import { addPorts } from './sandboxes/ports.ts';
+import { addRemove } from './sandboxes/remove.ts';
+import { addStats } from './sandboxes/stats.ts';
+import { addApi } from './service/api-command.ts';
+import { errorBody, failureOf } from './service/client.ts';
+import { addCopies } from './snapshots/copies.ts';
+import { addSnapshots } from './snapshots/snapshots.ts';
 import { addTemplates } from './templates/template-command.ts';
 
 /** Runs one command line and returns its exit code: 0 for success, otherwise the code of the Failure; 2 for an invalid command line. */
 export async function run(args: readonly string[], io: CliIo): Promise<number> {
+  const program = buildProgram(io);
   try {
-    await buildProgram(io).parseAsync(args, { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof Failure)) throw error;
-    io.stderr.write(`error: ${printable(error.message)}\n`);
-    return error.exitCode;
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const failure = error instanceof CommanderError ? usageFailure(withoutPrefix(error.message)) : failureOf(error);
+    if (!(failure instanceof Failure)) throw failure;
+    // Commander has printed its own.
+    if (!(error instanceof CommanderError)) io.stderr.write(`error: ${printable(failure.message)}\n`);
+    if (printsJson(program, args) && !failure.isInResult) io.stdout.write(showJson(errorBody(failure)));
+    return failure.exitCode;
   }
 }
 
-function buildProgram(io: CliIo): Command {
+function withoutPrefix(message: string): string {
+  return message.replace(/^error: /, '').replaceAll('\n', ' ');
+}
+
+/** Whether the command that was called prints its errors as JSON. Those of operators and recipes have formats of their own. */
+function printsJson(program: Command, args: readonly string[]): boolean {
+  const path = [program];
+  for (const arg of args) {
+    const next = path.at(-1)?.commands.find((command) => command.name() === arg);
+    if (next === undefined) break;
+    path.push(next);
+  }
+  const called = path.at(-1);
+  if (['admin', 'template'].includes(path[1]?.name() ?? '')) return false;
+  if (path[1]?.name() === 'api') return true;
+  // A command that is called without its name is the default of its group.
+  return [called, ...(called?.commands ?? [])].some((command) => command?.opts<{ json?: true }>().json === true);
+}
+
+const exitCodes = `
+Exit codes: 0 success, 1 failure, 2 invalid command line, 3 the service refused the request or cannot be reached, 125 run, exec or shell
+itself failed, 130 interrupted. Otherwise run, exec and shell exit with the code of the command in the sandbox.
+
+Start with: mayfly login
+`;
+
+/** All commands, with their options. */
+export function buildProgram(io: CliIo): Command {
   const program = new Command('mayfly')
     .description('Disposable sandboxes on your own hardware.')
     .version(readVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)
     .enablePositionalOptions()
+    .addHelpText('after', exitCodes)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
       outputError: (text, write) => write(`${printable(text.trim().replaceAll('\n', ' '))}\n`),
     });
-  addAdmin(program, io);
+  program.commandsGroup('Sandboxes:');
+  addCreate(program, io);
+  addList(program, io);
+  addRemove(program, io);
+  addExtend(program, io);
+  addPorts(program, io);
+  addStats(program, io);
+  program.commandsGroup('Snapshots and templates:');
+  addSnapshots(program, io);
+  addCopies(program, io);
   addTemplates(program, io);
+  program.commandsGroup('Service and account:');
+  addLogin(program, io);
+  addProfiles(program, io);
+  addAccount(program, io);
+  addApi(program, io);
+  addCompletion(program, io);
+  program.commandsGroup('On the host of the service:');
+  addAdmin(program, io);
   addInstallService(program);
   return program;
 }

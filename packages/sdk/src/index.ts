@@ -15,7 +15,7 @@ export {
   SandboxEndedError,
   UnexpectedResponseError,
 } from './errors.ts';
-export type { RequestOptions, RequestSettings } from './http/connection.ts';
+export type { Connection, RequestOptions, RequestSettings } from './http/connection.ts';
 export type { Listing } from './http/pages.ts';
 export { Mayfly, type RawRequestOptions } from './mayfly.ts';
 export type { Files } from './sandboxes/files.ts';
@@ -23,5 +23,5 @@ export type { Ports } from './sandboxes/ports.ts';
 export { type ForkOptions, type Forks, Sandbox, type SnapshotOptions } from './sandboxes/sandbox.ts';
 export type { CreateOptions, ListOptions, Sandboxes } from './sandboxes/sandboxes.ts';
 export type { Snapshots } from './sandboxes/snapshots.ts';
-export { type MayflyOptions, type Profile, type ProfileFile, profilePathOf } from './settings.ts';
+export { connectionOf, type MayflyOptions, type Profile, type ProfileFile, profilePathOf } from './settings.ts';
 export type { Terminal, TerminalOptions } from './terminals/terminal.ts';

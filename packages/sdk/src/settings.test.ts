@@ -51,6 +51,6 @@ describe('where requests go', () => {
       'has no profile "none". Run "mayfly login --profile none"',
     );
     expect(() => target({ profile: 'none' }, host({}, null))).toThrow('There is no profile "none"');
-    expect(() => target({}, host({}, '{'))).toThrow('config.json is not valid JSON. Run "mayfly login" again.');
+    expect(() => target({}, host({}, '{'))).toThrow('config.json is not valid JSON. Correct it, or move it away');
   });
 });

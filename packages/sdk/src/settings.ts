@@ -8,6 +8,8 @@ export interface MayflyOptions extends Partial<RequestSettings> {
   readonly baseUrl?: string | undefined;
   /** The profile of `mayfly login` to use. Otherwise `MAYFLY_PROFILE`, or the current one. */
   readonly profile?: string | undefined;
+  /** Takes the place of the environment variables of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Takes the place of the global `fetch`, for example to go through a proxy. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
@@ -29,11 +31,12 @@ const defaults: RequestSettings = { requestTimeoutMs: 60_000, deadlineMs: 300_00
 
 /** Where requests go, from the options, the environment and the profile, in this order. Throws if there is no key. */
 export function connectionOf(options: MayflyOptions, environment: Environment = hostEnvironment()): Connection {
-  const { env } = environment;
+  const env = options.env ?? environment.env;
   const givenUrl = options.baseUrl ?? env.MAYFLY_BASE_URL;
   const givenKey = options.apiKey ?? env.MAYFLY_API_KEY;
   const named = options.profile ?? env.MAYFLY_PROFILE;
-  const profile = givenKey === undefined || givenUrl === undefined ? profileOf(environment, named) : undefined;
+  const profile =
+    givenKey === undefined || givenUrl === undefined ? profileOf({ ...environment, env }, named) : undefined;
   const baseUrl = withVersion(givenUrl ?? profile?.url ?? defaultUrl);
   // The key of a profile goes to the service of that profile and to no other.
   const isProfileUrl = profile !== undefined && withVersion(profile.url) === baseUrl;
@@ -89,7 +92,7 @@ function profileOf({ env, readFile }: Environment, named: string | undefined): P
   try {
     file = JSON.parse(text) as ProfileFile;
   } catch (cause) {
-    throw new MayflyError(`${path} is not valid JSON. Run "mayfly login" again.`, { cause });
+    throw new MayflyError(`${path} is not valid JSON. Correct it, or move it away and run "mayfly login".`, { cause });
   }
   const name = named ?? file.current ?? 'default';
   const profile = file.profiles?.[name];

@@ -3,9 +3,11 @@ import { expireSandboxes } from '../../server/src/core/sandboxes/end.ts';
 import { stubService } from '../../server/test/app/stub-service.ts';
 import { Mayfly, type MayflyOptions } from '../src/index.ts';
 
+type StubDeadlines = NonNullable<Parameters<typeof stubService>[0]>;
+
 /** The whole API over stub machines, on a loopback port. */
-export async function stubApi(settings: NodeJS.ProcessEnv = {}) {
-  const service = await stubService(undefined, {
+export async function stubApi(settings: NodeJS.ProcessEnv = {}, deadlines: StubDeadlines = {}) {
+  const service = await stubService(deadlines, {
     MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '100000',
     MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE: '100000',
     MAYFLY_LIMIT_CREATIONS_PER_MINUTE: '10000',

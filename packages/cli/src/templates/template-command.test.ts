@@ -267,7 +267,7 @@ describe('mistakes', () => {
 
   test.each([
     [['web.yaml', '--timeout', '0'], '--timeout must be an integer from 1 to 1440'],
-    [['web.yaml', '--url', 'ftp://x'], 'is not an http or https address'],
+    [['web.yaml', '--url', 'ftp://x'], 'must begin with http:// or https://'],
     [['web.yaml', '--alias', 'small'], '--alias must not be the name of a size'],
     [['web.yaml', '--start', 'x'], 'are for a Dockerfile'],
     [['missing.yaml'], 'could not be read'],

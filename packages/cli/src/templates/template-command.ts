@@ -1,9 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { sizeNames } from '@mayfly/contract';
+import { type Connection, connectionOf } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import { type CliIo, Failure, usageFailure } from '../cli-io.ts';
+import { watchForInterruption } from '../interruption.ts';
+import { parseInteger } from '../numbers.ts';
 import { printable } from '../output.ts';
+import { environmentFor, failureOf } from '../service/client.ts';
 import { ApiClient, type ApiOptions } from './build/api-client.ts';
 import { buildTemplate } from './build/build.ts';
 import type { PreparedRecipe, PreparedStep } from './build/plan.ts';
@@ -15,6 +19,7 @@ import { parseYamlRecipe } from './recipe/yaml-recipe.ts';
 
 interface Options {
   readonly alias?: string;
+  readonly profile?: string;
   readonly url?: string;
   readonly key?: string;
   readonly cache: boolean;
@@ -27,10 +32,14 @@ interface Options {
   readonly readyTimeout?: string;
 }
 
-const defaultUrl = 'http://127.0.0.1:8080';
 const maxRecipeBytes = 1024 ** 2;
 /** Shorter than this, repeating steps costs no more than the snapshot that would save them. */
 const keepAfterMs = 2_000;
+
+const interruptionTexts = {
+  notice: 'Interrupted: deleting the sandbox of the build. Press Ctrl-C again to leave it to its expiry.',
+  failure: 'The build was interrupted.',
+};
 
 const examples = `
 Examples:
@@ -56,7 +65,8 @@ export function addTemplates(program: Command, io: CliIo): void {
       'Run the steps of a recipe in a sandbox and save the result under an alias. Steps that have not changed since the last build are not repeated.',
     )
     .option('--alias <alias>', 'alias of the template (default: the one in the recipe)')
-    .option('--url <url>', `address of the service (default: $MAYFLY_URL or ${defaultUrl})`)
+    .option('--profile <name>', 'profile of `mayfly login` (default: $MAYFLY_PROFILE, or the current one)')
+    .option('--url <url>', 'address of the service (default: $MAYFLY_BASE_URL or $MAYFLY_URL, or that of the profile)')
     .option('--key <key>', 'API key (default: $MAYFLY_API_KEY, which other users of this machine cannot see)')
     .option('--no-cache', 'repeat all steps')
     .option('--timeout <minutes>', 'end the build after this time', '60')
@@ -72,11 +82,11 @@ export function addTemplates(program: Command, io: CliIo): void {
 }
 
 async function build(file: string, options: Options, io: CliIo): Promise<void> {
-  const lifetimeMinutes = integerOption('--timeout', options.timeout, 1, 1440);
-  const apiOptions = readApiOptions(options, io.env);
+  const lifetimeMinutes = parseInteger('--timeout', options.timeout, 1, 1440);
+  const apiOptions = readApiOptions(options, io);
   const recipe = await readRecipe(file, options, io);
   const progress = options.json ? new JsonProgress(io) : new TextProgress(io);
-  using interruption = watchForInterruption(io);
+  using interruption = watchForInterruption(io, interruptionTexts);
   const tooLong = new AbortController();
   const timer = setTimeout(() => {
     tooLong.abort(new Failure(`The build did not finish within ${lifetimeMinutes} minutes. Raise --timeout.`));
@@ -131,16 +141,18 @@ async function readSource(file: string): Promise<string> {
   }
 }
 
-function readApiOptions({ url, key }: Options, env: CliIo['env']): ApiOptions {
-  const apiKey = key ?? env.MAYFLY_API_KEY;
-  if (!apiKey) throw usageFailure('No API key. Set MAYFLY_API_KEY, or pass --key.');
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw usageFailure('The API key contains characters that no key has.');
-  const address = url ?? (env.MAYFLY_URL || defaultUrl);
-  const parsed = URL.parse(address);
-  if (!parsed || !['http:', 'https:'].includes(parsed.protocol)) {
-    throw usageFailure(`${address} is not an http or https address. Check --url or MAYFLY_URL.`);
+function readApiOptions({ profile, url, key }: Options, { env }: CliIo): ApiOptions {
+  const known = environmentFor(profile, env);
+  const baseUrl = url ?? (known.MAYFLY_BASE_URL || known.MAYFLY_URL || undefined);
+  let connection: Connection;
+  try {
+    connection = connectionOf({ env: known, profile, baseUrl, apiKey: key });
+  } catch (error) {
+    throw failureOf(error, 2);
   }
-  return { url: parsed, key: apiKey };
+  const { apiKey } = connection;
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw usageFailure('The API key contains characters that no key has.');
+  return { url: new URL(connection.baseUrl.replace(/\/v1$/, '')), key: apiKey };
 }
 
 function readyOptions({ readyPort, readyCommand, readyTimeout }: Options): Ready | undefined {
@@ -150,39 +162,10 @@ function readyOptions({ readyPort, readyCommand, readyTimeout }: Options): Ready
   const timeoutMs =
     readyTimeout === undefined
       ? defaultReadyTimeoutMs
-      : integerOption('--ready-timeout', readyTimeout, 1, 86_400) * 1000;
+      : parseInteger('--ready-timeout', readyTimeout, 1, 86_400) * 1000;
   if (readyPort !== undefined)
-    return { check: { port: integerOption('--ready-port', readyPort, 1, 65_535) }, timeoutMs };
+    return { check: { port: parseInteger('--ready-port', readyPort, 1, 65_535) }, timeoutMs };
   if (readyCommand !== undefined) return { check: { command: readyCommand }, timeoutMs };
   if (readyTimeout !== undefined) throw usageFailure('--ready-timeout needs --ready-port or --ready-command.');
   return undefined;
-}
-
-function integerOption(name: string, text: string, min: number, max: number): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= min && value <= max) return value;
-  throw usageFailure(`${name} must be an integer from ${min} to ${max}.`);
-}
-
-/**
- * Aborts on Ctrl-C and SIGTERM, so that the build can delete its sandbox. A second Ctrl-C ends the process at once; one that follows
- * within a second is the same one, delivered by the terminal and by the process that started this one.
- */
-function watchForInterruption({ stderr }: CliIo): Disposable & { readonly signal: AbortSignal } {
-  const controller = new AbortController();
-  let firstAtMs: number | undefined;
-  const onSignal = () => {
-    if (firstAtMs !== undefined) {
-      if (Date.now() - firstAtMs > 1000) process.exit(130);
-      return;
-    }
-    firstAtMs = Date.now();
-    stderr.write('\nInterrupted: deleting the sandbox of the build. Press Ctrl-C again to leave it to its expiry.\n');
-    controller.abort(new Failure('The build was interrupted.', { exitCode: 130 }));
-  };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  return {
-    signal: controller.signal,
-    [Symbol.dispose]: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal),
-  };
 }

@@ -21,12 +21,11 @@ import { Failure } from '../../cli-io.ts';
 /** The service refused a request or could not be reached. */
 export class ApiError extends Failure {
   /** Undefined if there was no answer, or not one of this API. */
-  readonly type: ErrorType | undefined;
+  declare readonly type: ErrorType | undefined;
 
   constructor(message: string, type?: ErrorType, options: ErrorOptions = {}) {
-    super(message, { ...options, exitCode: 3 });
+    super(message, { ...options, exitCode: 3, type });
     this.name = 'ApiError';
-    this.type = type;
   }
 }
 
