@@ -4,9 +4,13 @@ import { addAccounts } from './admin/accounts.ts';
 import { addAudit } from './admin/audit.ts';
 import { addKeys } from './admin/keys.ts';
 import { addSandboxes } from './admin/sandboxes.ts';
-import { type CliIo, Failure } from './cli-io.ts';
+import { type CliIo, CommandExit, Failure } from './cli-io.ts';
+import { addExec } from './exec/exec-command.ts';
 import { addInstallService } from './install-service.ts';
+import { addLogs } from './logs/logs-command.ts';
 import { printable } from './output.ts';
+import { addRun } from './run/run-command.ts';
+import { addShell } from './shell/shell-command.ts';
 import { addTemplates } from './templates/template-command.ts';
 
 /** Runs one command line and returns its exit code: 0 for success, otherwise the code of the Failure; 2 for an invalid command line. */
@@ -16,6 +20,7 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommandExit) return error.exitCode;
     if (!(error instanceof Failure)) throw error;
     io.stderr.write(`error: ${printable(error.message)}\n`);
     return error.exitCode;
@@ -35,6 +40,10 @@ function buildProgram(io: CliIo): Command {
       writeErr: (text) => void io.stderr.write(text),
       outputError: (text, write) => write(`${printable(text.trim().replaceAll('\n', ' '))}\n`),
     });
+  addRun(program, io);
+  addExec(program, io);
+  addShell(program, io);
+  addLogs(program, io);
   addAdmin(program, io);
   addTemplates(program, io);
   addInstallService(program);

@@ -154,6 +154,7 @@ describe('spawn', () => {
     const replayed: string[] = [];
     for await (const { text } of elsewhere) replayed.push(text);
     expect(replayed.join('')).toBe('first second');
+    expect((await api.client().command(command.id).wait()).id).toBe(command.id);
   });
 
   it('keeps bytes as they are', async () => {

@@ -5,7 +5,9 @@ test('on a terminal, the running step counts seconds on one line, whatever its w
   vi.useFakeTimers();
   try {
     const written: string[] = [];
-    const progress = new TextProgress({ stdout: { write: (text) => written.push(text), isTTY: true, columns: 24 } });
+    const progress = new TextProgress({
+      stdout: { write: (text) => written.push(String(text)), isTTY: true, columns: 24 },
+    });
     const status = { step: 1, total: 2, label: 'a command that is wide\nand long' };
     progress.stepStarted(status);
     vi.advanceTimersByTime(2000);

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { Failure } from '../../cli-io.ts';
+import { Failure } from '../cli-io.ts';
 
 /** What an archive holds. Names are relative, with `/`. */
 export type TarEntry =
@@ -41,7 +41,7 @@ export async function* tarOf(entries: Iterable<TarEntry>): AsyncGenerator<Buffer
 }
 
 async function* contentOf(path: string, bytes: number): AsyncGenerator<Buffer> {
-  const changed = () => new Failure(`${path} changed while it was read. Build again.`);
+  const changed = () => new Failure(`${path} changed while it was read. Try again.`);
   await using file = await openFile(path);
   if ((await file.stat()).size !== bytes) throw changed();
   let left = bytes;
