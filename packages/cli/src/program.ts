@@ -5,6 +5,7 @@ import { addAudit } from './admin/audit.ts';
 import { addKeys } from './admin/keys.ts';
 import { addSandboxes } from './admin/sandboxes.ts';
 import { type CliIo, CommandExit, Failure } from './cli-io.ts';
+import { addCp } from './cp/cp-command.ts';
 import { addExec } from './exec/exec-command.ts';
 import { addInstallService } from './install-service.ts';
 import { addLogs } from './logs/logs-command.ts';
@@ -43,6 +44,7 @@ function buildProgram(io: CliIo): Command {
   addRun(program, io);
   addExec(program, io);
   addShell(program, io);
+  addCp(program, io);
   addLogs(program, io);
   addAdmin(program, io);
   addTemplates(program, io);

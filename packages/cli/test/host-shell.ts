@@ -57,7 +57,10 @@ export class HostShell implements AsyncDisposable {
     command.onStdin = async (bytes, close) => {
       const { stdin } = child;
       if (stdin === null || stdin.destroyed) return;
-      if (bytes.length > 0 && !stdin.write(bytes)) await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
+      if (bytes.length > 0 && !stdin.write(bytes)) {
+        // A program that has ended does not read the rest.
+        await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]).catch(() => {});
+      }
       if (close) stdin.end();
     };
     command.onSignal = (signal) => killGroup(child, signal);

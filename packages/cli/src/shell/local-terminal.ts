@@ -33,9 +33,9 @@ export class LocalTerminal implements Disposable {
   }
 
   /** Throws a usage failure if input or output is not a terminal. */
-  static open({ stdin, stdout }: CliIo): LocalTerminal {
-    requireTerminal({ stdin, stdout });
-    return new LocalTerminal(stdin, stdout);
+  static open(io: CliIo): LocalTerminal {
+    requireTerminal(io);
+    return new LocalTerminal(io.stdin, io.stdout);
   }
 
   /** The size, as far as it is known. */
@@ -64,7 +64,7 @@ export class LocalTerminal implements Disposable {
 }
 
 /** Throws a usage failure if input or output is not a terminal. */
-export function requireTerminal(io: Pick<CliIo, 'stdin' | 'stdout'>): asserts io is typeof io & Required<typeof io> {
+export function requireTerminal(io: CliIo): asserts io is CliIo & Required<Pick<CliIo, 'stdin'>> {
   if (io.stdin?.isTTY && io.stdout.isTTY) return;
   throw usageFailure('This needs a terminal for input and output. Run commands without one with: mayfly exec');
 }

@@ -55,8 +55,10 @@ describe('mayfly shell', () => {
   });
 
   it('joins the terminal again after the connection was lost', async () => {
+    const sockets: { destroy(): unknown }[] = [];
+    shell.api.service.app.server.on('upgrade', (_, socket) => sockets.push(socket));
     const terminal = await start('shell', 'web');
-    for (const socket of shell.api.service.app.websocketServer?.clients ?? []) socket.terminate();
+    for (const socket of sockets) socket.destroy();
     await expect.poll(() => terminal.printed).toContain('Connecting again');
     // Keys are not kept while there is no connection.
     const typeAgain = () => {
