@@ -161,7 +161,7 @@ module.exports = {
     {
       name: 'cli-imports-only-the-contract-and-the-sdk',
       severity: 'error',
-      from: { path: '^packages/cli/', pathNot: test },
+      from: { path: '^packages/cli/', pathNot: [test, '^packages/cli/test/'] },
       to: { path: '^packages/', pathNot: ['^packages/contract/', '^packages/sdk/src/index\\.ts$', '^packages/cli/'] },
     },
     {

@@ -49,7 +49,7 @@ export async function* tarOf(entries: Iterable<ByteEntry> | AsyncIterable<ByteEn
 }
 
 async function* contentOf(path: string | Buffer, bytes: number): AsyncGenerator<Buffer> {
-  const changed = () => new Failure(`${path} changed while it was read. Try again.`);
+  const changed = () => new Failure(`${String(path)} changed while it was read. Try again.`);
   await using file = await openFile(path);
   if ((await file.stat()).size !== bytes) throw changed();
   let left = bytes;
@@ -67,7 +67,7 @@ async function openFile(path: string | Buffer): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (cause) {
-    throw new Failure(`${path} could not be read: ${cause instanceof Error ? cause.message : String(cause)}.`, {
+    throw new Failure(`${String(path)} could not be read: ${cause instanceof Error ? cause.message : String(cause)}.`, {
       cause,
       exitCode: 2,
     });

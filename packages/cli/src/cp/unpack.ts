@@ -58,9 +58,9 @@ class Unpacking {
       else if (entry.type === 'link') {
         await removeFile(path);
         await symlink(entry.target, path);
-      } else this.#notice(`${path} was left out: it is neither a file nor a folder nor a link.`);
+      } else this.#notice(`${String(path)} was left out: it is neither a file nor a folder nor a link.`);
     } catch (error) {
-      throw localFailure(`${path} could not be written`, error);
+      throw localFailure(`${String(path)} could not be written`, error);
     }
   }
 
@@ -78,7 +78,7 @@ class Unpacking {
     await this.#requireFolder(parts.slice(0, -1));
     const path = this.#path(parts);
     if (!(await lstat(path)).isDirectory())
-      throw new Failure(`${path} is not a folder, but the sandbox has one there.`);
+      throw new Failure(`${String(path)} is not a folder, but the sandbox has one there.`);
     this.#folders.add(key);
   }
 
@@ -118,7 +118,7 @@ function partsOf(name: Buffer): Buffer[] {
     .filter((part) => part !== '' && part !== '.')
     .map((part) => Buffer.from(part, 'latin1'));
   if (name[0] === 0x2f || parts.some((part) => part.toString('latin1') === '..')) {
-    throw new Failure(`The sandbox sent a path that leads out of the folder: ${name}.`);
+    throw new Failure(`The sandbox sent a path that leads out of the folder: ${String(name)}.`);
   }
   return parts;
 }

@@ -88,7 +88,9 @@ async function* entriesOf(
   notice: (message: string) => void,
 ): AsyncGenerator<ByteEntry, void> {
   const slash = Buffer.from('/');
-  for (const child of (await readdir(folder, { encoding: 'buffer' })).sort(Buffer.compare)) {
+  for (const child of (await readdir(folder, { encoding: 'buffer' })).sort((one, other) =>
+    Buffer.compare(one, other),
+  )) {
     const path = Buffer.concat([folder, slash, child]);
     const name = prefix.length === 0 ? child : Buffer.concat([prefix, slash, child]);
     const stats = await lstat(path);
@@ -99,6 +101,6 @@ async function* entriesOf(
     } else if (stats.isSymbolicLink()) {
       yield { type: 'link', name, target: await readlink(path, { encoding: 'buffer' }) };
     } else if (stats.isFile()) yield { type: 'file', name, mode, bytes: stats.size, path };
-    else notice(`${path} was left out: it is neither a file nor a folder nor a link.`);
+    else notice(`${String(path)} was left out: it is neither a file nor a folder nor a link.`);
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ConnectionError, type Sandbox, type Terminal } from '@mayfly/sdk';
+import { ConnectionError, InvalidApiKeyError, NotFoundError, type Sandbox, type Terminal } from '@mayfly/sdk';
 import { type CliIo, Failure } from '../cli-io.ts';
 import type { Interruption } from '../running/interruption.ts';
 import { LiveOutput } from '../running/live-output.ts';
@@ -120,7 +120,8 @@ async function join(
       return await sandbox.terminal({ ...local.size, session, signal: stop, maxRetries: 0 });
     } catch (error) {
       stop.throwIfAborted();
-      if (!(error instanceof ConnectionError)) throw error;
+      if (error instanceof Failure || error instanceof NotFoundError || error instanceof InvalidApiKeyError)
+        throw error;
       lastError = error;
     }
   }
