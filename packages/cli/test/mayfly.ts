@@ -31,8 +31,8 @@ export async function mayfly(args: readonly string[], env: NodeJS.ProcessEnv = {
 }
 
 /** Starts the `mayfly` command in a process of its own, whose streams a test uses. */
-export function startMayfly(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [mayflyPath, ...args], { env: { ...process.env, ...env } });
+export function startMayfly(args: readonly string[], env: NodeJS.ProcessEnv = {}, node: string = process.execPath) {
+  const child = spawn(node, [mayflyPath, ...args], { env: { ...process.env, ...env } });
   const ended = new Promise<number | null>((resolve, reject) => child.once('close', resolve).once('error', reject));
   const stdout = buffer(child.stdout);
   const stderr = text(child.stderr);

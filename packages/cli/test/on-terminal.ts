@@ -13,8 +13,8 @@ export class OnTerminal {
   readonly ended: Promise<{ readonly code: number | null; readonly isRestored: boolean }>;
   readonly #child;
 
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv) {
-    const command = [process.execPath, mayflyPath, ...args];
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv, node: string = process.execPath) {
+    const command = [node, mayflyPath, ...args];
     this.#child = spawn('python3', ['-S', '-E', runOnTerminal, ...command], { env: { ...process.env, ...env } });
     this.#child.stdout.setEncoding('utf8').on('data', (printed: string) => (this.printed += printed));
     this.#child.stdin.on('error', () => {});
