@@ -57,7 +57,11 @@ export async function* outputOf(
 /** The first thing that the script complained about. What follows is mostly its consequence. */
 function reasonOf(said: string, exitCode: number): string {
   const [first = ''] = said.split('\n').filter((line) => line.trim() !== '');
-  return first === '' ? `exit code ${exitCode}` : printable(first).replace(/\.$/, '');
+  return first === ''
+    ? `exit code ${exitCode}`
+    : printable(first)
+        .replace(/^mayfly-cp: line \d+: /, '')
+        .replace(/\.$/, '');
 }
 
 /** Shows on stderr how much was copied, if that is a terminal. */

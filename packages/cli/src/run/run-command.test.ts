@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FaultyProxy } from '../../../sdk/test/faulty-proxy.ts';
 import { HostShell } from '../../test/host-shell.ts';
-import { mayflyInProcess, startMayfly } from '../../test/mayfly.ts';
+import { mayfly, mayflyInProcess, startMayfly } from '../../test/mayfly.ts';
 
 let shell: HostShell;
 beforeAll(async () => {
@@ -125,8 +126,24 @@ describe('standard input', () => {
     expect((await mayflyInProcess(['run', 'head -c 3 > /dev/null; exit 6'], shell.env, endless())).code).toBe(6);
   });
 
+  it('that may have been lost on the way ends the command, and is a failure of Mayfly', async () => {
+    await using proxy = await FaultyProxy.open(shell.api.url);
+    proxy.plan(/^POST .*\/stdin$/, { kind: 'drop after' });
+    const env = { ...shell.env, MAYFLY_BASE_URL: proxy.url };
+    const { code, stderr } = await mayflyInProcess(['run', 'cat; sleep 60'], env, [Buffer.from('x')]);
+    expect({ code, stderr }).toEqual({
+      code: 125,
+      stderr: expect.stringMatching(/^error: The connection to [^\n]+\n$/),
+    });
+    expect(shell.commands.at(-1)?.signals).toEqual([15]);
+    await expectNoSandbox();
+  });
+
   it('is empty if there is none', async () => {
     expect(await run('cat; echo end')).toMatchObject({ code: 0, stdout: 'end\n' });
+    expect(shell.commands.at(-1)?.request.stdin).toBe(false);
+    // In a process of its own, with /dev/null.
+    expect(await mayfly(['run', 'cat; echo end'], shell.env)).toMatchObject({ code: 0, stdout: 'end\n' });
     expect(shell.commands.at(-1)?.request.stdin).toBe(false);
   });
 });
