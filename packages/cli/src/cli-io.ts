@@ -4,7 +4,12 @@ import type { Readable } from 'node:stream';
 export interface CliIo {
   readonly env: Readonly<NodeJS.ProcessEnv>;
   /** Only the result. On a terminal, a command may rewrite the last line. */
-  readonly stdout: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean; readonly columns?: number };
+  readonly stdout: {
+    write(text: string | Uint8Array): unknown;
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
   /** Notices, progress, questions and errors. */
   readonly stderr: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean };
   readonly stdin?: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
@@ -42,4 +47,15 @@ export class Failure extends Error {
 /** An invalid command line; exit code 2. */
 export function usageFailure(message: string): Failure {
   return new Failure(message, { exitCode: 2 });
+}
+
+/** Ends the program with the exit code of a command in a sandbox, without a message. */
+export class CommandExit extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`The command exited with ${exitCode}.`);
+    this.name = 'CommandExit';
+    this.exitCode = exitCode;
+  }
 }

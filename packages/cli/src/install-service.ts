@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { Failure } from './cli-io.ts';
+import { CommandExit, Failure } from './cli-io.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
 
@@ -21,6 +21,22 @@ export function addInstallService(program: Command): void {
       'Stop Mayfly and remove its systemd units. Sandboxes stay alive, and data and settings are kept. Requires root.',
     )
     .action(() => runSetup('uninstall-service', 'Mayfly was not removed from systemd.'));
+}
+
+/** `mayfly doctor`: what this host has and lacks. */
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .summary('say what this host has and lacks to run Mayfly')
+    .description('Say what this host has and lacks to run Mayfly, and what to do about it. Changes nothing.')
+    .option('--json', 'print the result as JSON')
+    .action(({ json }: { readonly json?: true }) => {
+      const { status } = spawnSync(process.execPath, ['bootstrap.mjs', 'doctor', ...(json ? ['--json'] : [])], {
+        cwd: checkout,
+        stdio: 'inherit',
+      });
+      if (status !== 0) throw new CommandExit(status ?? 1);
+    });
 }
 
 function runSetup(command: string, failure: string): void {

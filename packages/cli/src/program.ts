@@ -5,12 +5,16 @@ import { addAccounts } from './admin/accounts.ts';
 import { addAudit } from './admin/audit.ts';
 import { addKeys } from './admin/keys.ts';
 import { addSandboxes } from './admin/sandboxes.ts';
-import { type CliIo, Failure, usageFailure } from './cli-io.ts';
+import { type CliIo, CommandExit, Failure, usageFailure } from './cli-io.ts';
 import { addCompletion } from './completion/completion-command.ts';
-import { addInstallService } from './install-service.ts';
+import { addCp } from './cp/cp-command.ts';
+import { addExec } from './exec/exec-command.ts';
+import { addDoctor, addInstallService } from './install-service.ts';
+import { addLogs } from './logs/logs-command.ts';
 import { printable, showJson } from './output.ts';
 import { addLogin } from './profiles/login.ts';
 import { addProfiles } from './profiles/profiles.ts';
+import { addRun } from './run/run-command.ts';
 import { addCreate } from './sandboxes/create.ts';
 import { addExtend } from './sandboxes/extend.ts';
 import { addList } from './sandboxes/list.ts';
@@ -19,6 +23,7 @@ import { addRemove } from './sandboxes/remove.ts';
 import { addStats } from './sandboxes/stats.ts';
 import { addApi } from './service/api-command.ts';
 import { errorBody, failureOf } from './service/client.ts';
+import { addShell } from './shell/shell-command.ts';
 import { addCopies } from './snapshots/copies.ts';
 import { addSnapshots } from './snapshots/snapshots.ts';
 import { addTemplates } from './templates/template-command.ts';
@@ -31,6 +36,7 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    if (error instanceof CommandExit) return error.exitCode;
     const failure = error instanceof CommanderError ? usageFailure(withoutPrefix(error.message)) : failureOf(error);
     if (!(failure instanceof Failure)) throw failure;
     // Commander has printed its own.
@@ -81,6 +87,12 @@ export function buildProgram(io: CliIo): Command {
       writeErr: (text) => void io.stderr.write(text),
       outputError: (text, write) => write(`${printable(text.trim().replaceAll('\n', ' '))}\n`),
     });
+  program.commandsGroup('Commands in a sandbox:');
+  addRun(program, io);
+  addExec(program, io);
+  addShell(program, io);
+  addCp(program, io);
+  addLogs(program, io);
   program.commandsGroup('Sandboxes:');
   addCreate(program, io);
   addList(program, io);
@@ -101,6 +113,7 @@ export function buildProgram(io: CliIo): Command {
   program.commandsGroup('On the host of the service:');
   addAdmin(program, io);
   addInstallService(program);
+  addDoctor(program);
   return program;
 }
 

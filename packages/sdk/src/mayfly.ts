@@ -1,4 +1,5 @@
 import type { Account, Usage } from './api/resources.ts';
+import { Command } from './commands/command.ts';
 import type { Call, Connection, RequestOptions } from './http/connection.ts';
 import { request, requestJson } from './http/request.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
@@ -23,6 +24,11 @@ export class Mayfly {
   /** The account of the key, with its balance, limits and prices. */
   account(options: RequestOptions = {}): Promise<Account> {
     return request(this.#connection, { method: 'GET', path: '/account', repeatable: true, ...options });
+  }
+
+  /** Attaches to a command by the id of its execution, whichever sandbox it runs in. */
+  command(id: string): Command {
+    return new Command(this.#connection, id, async (error) => error);
   }
 
   /** What was used in the last days, 30 unless given. */

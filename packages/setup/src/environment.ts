@@ -9,6 +9,8 @@ export const projectRoot = fileURLToPath(new URL('../../..', import.meta.url)).r
 export interface SetupEnvironment {
   /** Absolute folder of all cached artifacts. */
   readonly cacheDir: string;
+  /** Absolute folder in which set-up links the `mayfly` command. */
+  readonly binDir: string;
   /** Archive to take Debian 13 from instead of the host's own. */
   readonly debianMirror: string | undefined;
 }
@@ -21,5 +23,11 @@ export function readEnvironment(env: NodeJS.ProcessEnv): SetupEnvironment {
       `MAYFLY_CACHE_DIR must be an absolute path, not "${cacheDir}". Set it to a path that starts with /.`,
     );
   }
-  return { cacheDir, debianMirror: env.MAYFLY_DEBIAN_MIRROR || undefined };
+  const binDir = env.MAYFLY_BIN_DIR || '/usr/local/bin';
+  if (!binDir.startsWith('/')) {
+    throw new SetupError(
+      `MAYFLY_BIN_DIR must be an absolute path, not "${binDir}". Set it to a path that starts with /.`,
+    );
+  }
+  return { cacheDir, binDir, debianMirror: env.MAYFLY_DEBIAN_MIRROR || undefined };
 }

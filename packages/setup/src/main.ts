@@ -5,14 +5,16 @@ import { createAnnouncer, SetupError } from './announce.ts';
 import { testBusy } from './commands/busy-tests.ts';
 import { printCodeMetrics, runBench, runQuickCheck, runTests } from './commands/checks.ts';
 import { runConformance } from './commands/conformance.ts';
+import { doctor } from './commands/doctor.ts';
 import { installService, uninstallService } from './commands/install-service.ts';
 import { testOnKvm } from './commands/kvm-tests.ts';
 import { testLong } from './commands/long-tests.ts';
 import { testTouched } from './commands/touched-tests.ts';
 import { uninstall } from './commands/uninstall.ts';
 import { updateGuest } from './commands/update-guest.ts';
-import { readEnvironment } from './environment.ts';
+import { projectRoot, readEnvironment } from './environment.ts';
 import { keepEntries, type Prepared, prepare } from './prepare.ts';
+import { linkCommand } from './requirements/host-command.ts';
 import { refuseUnfitHost } from './requirements/problems.ts';
 import { readSettings } from './systemd/environment-file.ts';
 import { refuseWithoutSystemd, systemdHost } from './systemd/systemd-host.ts';
@@ -23,17 +25,24 @@ interface Command {
   readonly run: (prepared: Prepared, args: readonly string[]) => Promise<number>;
   /** Whether it starts machines, so that an unfit host is refused before anything is built. */
   readonly startsMachines: boolean;
+  /** Whether it makes `mayfly` a command of this host. */
+  readonly installsCommand?: true;
   /** Runs before anything is built. Throws what else keeps the command from running. */
   readonly check?: () => Promise<void>;
 }
 
 const commands: Readonly<Record<string, Command>> = {
-  start: { run: startService, startsMachines: true },
+  start: { run: startService, startsMachines: true, installsCommand: true },
   test: { run: runTests, startsMachines: true },
   bench: { run: (_, args) => runBench(args), startsMachines: true },
   destroy: { run: (prepared) => supervise(prepared, 'destroy'), startsMachines: false },
   host: { run: startHost, startsMachines: true },
-  'install-service': { run: () => installService(), startsMachines: true, check: checkInstallation },
+  'install-service': {
+    run: () => installService(),
+    startsMachines: true,
+    installsCommand: true,
+    check: checkInstallation,
+  },
   prepare: { run: printArtifacts, startsMachines: false },
 };
 
@@ -52,6 +61,7 @@ const commandsWithOwnSetup: Readonly<
 const commandsWithoutSetup: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   check: runQuickCheck,
   conformance: runConformance,
+  doctor,
   metrics: printCodeMetrics,
   uninstall,
   'uninstall-service': () => uninstallService(),
@@ -78,12 +88,16 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
     }
     await command.check?.();
     if (command.startsMachines) await refuseUnfitHost();
+    const environment = readEnvironment(process.env);
+    const announcer = createAnnouncer(process.stderr);
     const prepared = await prepare({
-      environment: readEnvironment(process.env),
+      environment,
       purpose: commandName === 'test' ? 'tests' : 'service',
-      announcer: createAnnouncer(process.stderr),
+      announcer,
       signal: interruption.signal,
     });
+    const notice = command.installsCommand && (await linkCommand(environment.binDir, projectRoot));
+    if (notice) announcer.line(notice);
     interruption.stopCatching();
     return await command.run(prepared, commandArgs);
   } catch (error) {

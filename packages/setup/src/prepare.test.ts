@@ -20,7 +20,7 @@ it('set-up by root warns of a checkout that others can change, and is refused wi
   const announcer: Announcer = { line: (text) => void lines.push(text), step: () => Promise.reject(new Error('step')) };
   vi.spyOn(process, 'getuid').mockReturnValue(0);
   onTestFinished(() => void vi.restoreAllMocks());
-  const environment = { cacheDir, debianMirror: undefined };
+  const environment = { cacheDir, binDir: '/nowhere', debianMirror: undefined };
   const { signal } = new AbortController();
   await expect(prepare({ environment, checkout, purpose: 'service', announcer, signal })).rejects.toThrow(
     `The cache ${cacheDir} is not safe from other users`,

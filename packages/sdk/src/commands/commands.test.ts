@@ -156,6 +156,7 @@ describe('spawn', () => {
     expect(replayed.join('')).toBe('first second');
     const nothing = await elsewhere.output({ after: elsewhere.position }).next();
     expect(nothing).toMatchObject({ done: true, value: { exitCode: 0 } });
+    expect((await api.client().command(command.id).wait()).id).toBe(command.id);
   });
 
   it('keeps bytes as they are', async () => {

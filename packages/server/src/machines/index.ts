@@ -5,6 +5,7 @@ export type { HostTools } from './qemu/driver.ts';
 export { detectEngine, emulating, type QemuEngine } from './qemu/engine.ts';
 export { hostCapabilities } from './qemu/host-capabilities.ts';
 export { tryKernelOnKvm } from './qemu/kvm-guest.ts';
+export type { HostProblem } from './qemu/network/check-support.ts';
 export { takeDownUnusedHost } from './qemu/network/host/host-network.ts';
 export { findLegacyDrop } from './qemu/network/host/legacy-firewall.ts';
 export { hostStateDir } from './qemu/network/plan/address-plan.ts';

@@ -84,9 +84,10 @@ export class StubConnector implements GuestConnector {
       startLive: (request) => this.live.start(request, closed),
       continueLive: async (id, afterBytes) => this.live.get(id).read(afterBytes, closed),
       awaitLiveEnd: async (id) => Promise.race([this.live.get(id).result(), lost]),
-      writeStdin: async (id, bytes) => {
+      writeStdin: async (id, bytes, close) => {
         const command = this.live.get(id);
         command.refuseIfAsked();
+        await command.onStdin(Buffer.from(bytes), close);
         command.stdin.push(Buffer.from(bytes).toString());
       },
       startTerminal: async (id, size) => this.terminals.start(id, size, closed),
@@ -96,6 +97,7 @@ export class StubConnector implements GuestConnector {
         const command = this.live.get(id);
         command.refuseIfAsked();
         command.signals.push(signal);
+        command.onSignal(signal);
       },
       readFile: (path, maxBytes) => Promise.race([this.files.readFile(path, maxBytes), lost]),
       writeFile: (path, content, maxBytes) => Promise.race([this.files.writeFile(path, content, maxBytes), lost]),

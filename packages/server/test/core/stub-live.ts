@@ -16,6 +16,10 @@ export class StubLiveCommand {
   readonly written: Bytes[] = [];
   readonly stdin: string[] = [];
   readonly signals: number[] = [];
+  /** Called with what is written to stdin, and whether it is closed then. A write is accepted when it returns. */
+  onStdin: (bytes: Buffer, close: boolean) => void | Promise<void> = () => {};
+  /** Called with the number of each signal. */
+  onSignal: (signal: number) => void = () => {};
   /** Refuses the next write to stdin or signal with this code. */
   refusal: string | undefined;
   readonly #changed = new EventEmitter().setMaxListeners(0);

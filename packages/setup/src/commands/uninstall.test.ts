@@ -26,6 +26,7 @@ beforeEach(async () => {
   host = {
     cacheDir: join(root, 'cache'),
     dataDir: join(root, 'data'),
+    binDir: join(root, 'bin'),
     stateDir: join(root, 'run'),
     sourcesPath: join(root, 'mayfly-backports.sources'),
     apt: (args) => {

@@ -9,6 +9,7 @@ import { hostStateDir, takeDownUnusedHost } from '@mayfly/server/machines';
 import { removeTree } from '../cache/entry.ts';
 import { containsUsedFile, findUsedFiles, listEntries, type UsedFiles } from '../cache/prune.ts';
 import { readEnvironment } from '../environment.ts';
+import { unlinkCommand } from '../requirements/host-command.ts';
 import {
   addedPackagesPath,
   installedPackages,
@@ -32,6 +33,8 @@ user and its network set-up. The data folder (accounts, records, the preview aut
 export interface InstalledHost {
   readonly cacheDir: string;
   readonly dataDir: string;
+  /** Where set-up links the `mayfly` command. */
+  readonly binDir: string;
   /** Locks and records of running machines. */
   readonly stateDir: string;
   readonly sourcesPath: string;
@@ -59,6 +62,7 @@ export async function uninstall(args: readonly string[]): Promise<number> {
   const env = { ...(await readSettings(systemdHost.environmentFile)), ...process.env };
   return await uninstallFrom(args, {
     cacheDir: readEnvironment(env).cacheDir,
+    binDir: readEnvironment(env).binDir,
     dataDir: readConfig(env).dataDir,
     stateDir: hostStateDir,
     sourcesPath: backportsSourcesPath,
@@ -131,6 +135,7 @@ export async function uninstallFrom(args: readonly string[], host: InstalledHost
     print('Packages that were installed as their dependencies are kept. To remove them: apt-get autoremove');
   }
   await rm(sourcesPath, { force: true });
+  await unlinkCommand(host.binDir);
   if (options.data) {
     if (existsSync(dataDir)) removeDataFolder(dataDir);
     await removeSettings(systemd.environmentFile);

@@ -112,6 +112,16 @@ const rows: readonly Row[] = [
     long: 'more minutes',
     timed: true,
   },
+  {
+    name: 'cli/commands',
+    shows:
+      '`mayfly run`, `exec`, `shell`, `cp` and `logs` against a real service, through pipes, signals and terminals',
+    sources: [
+      'packages/cli',
+      'packages/sdk',
+      ...server('core/executions', 'http/routes/live.ts', 'http/routes/terminals.ts'),
+    ],
+  },
   conformance('account', 'account, usage and billing', ['core/accounts', 'core/audit', 'core/money', 'store']),
   {
     ...conformance(

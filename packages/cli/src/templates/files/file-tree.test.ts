@@ -16,9 +16,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { tarOf } from '../../archive/tar.ts';
 import type { CopyStep } from '../recipe/recipe.ts';
 import { RecipeFolder } from './file-tree.ts';
-import { tarOf } from './tar.ts';
 
 let folder: string;
 beforeEach(() => {

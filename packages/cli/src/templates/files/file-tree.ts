@@ -3,10 +3,10 @@ import type { Stats } from 'node:fs';
 import { lstat, readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { formatBytes } from '@mayfly/contract';
+import { type TarEntry, tarOf } from '../../archive/tar.ts';
 import { Failure } from '../../cli-io.ts';
 import { type CopyStep, RecipeError } from '../recipe/recipe.ts';
 import { type IsIgnored, parseIgnoreFile, patternSource } from './ignore-file.ts';
-import { type TarEntry, tarOf } from './tar.ts';
 
 /** The files of one copy step, as they are unpacked below a folder of the sandbox. */
 export interface FileTree {

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { HostShell } from '../../test/host-shell.ts';
+import { mayflyInProcess } from '../../test/mayfly.ts';
+
+let shell: HostShell;
+let id: string;
+beforeAll(async () => {
+  shell = await HostShell.start();
+  ({ id } = await shell.api.client().sandboxes.create({ name: 'web' }));
+});
+afterAll(() => shell[Symbol.asyncDispose]());
+
+const mayfly = (...args: string[]) => mayflyInProcess(args, shell.env);
+
+it('runs in the sandbox that was named, and leaves it alone', async () => {
+  expect(await mayfly('exec', 'web', 'echo hi; exit 3')).toMatchObject({ code: 3, stdout: 'hi\n', stderr: '' });
+  expect((await mayfly('exec', id.slice(0, 12), '-e', 'A=x', '--', 'printenv', 'A')).stdout).toBe('x\n');
+  expect(await shell.sandboxes()).toEqual([id]);
+});
+
+it('standard input is passed on', async () => {
+  const { stdout } = await mayflyInProcess(['exec', 'web', 'tr a-z A-Z'], shell.env, [Buffer.from('quiet')]);
+  expect(stdout).toBe('QUIET');
+});
+
+it('--json prints the execution', async () => {
+  const { stdout } = await mayfly('exec', '--json', 'web', 'echo hi');
+  expect(JSON.parse(stdout)).toMatchObject({ object: 'execution', sandbox_id: id, exit_code: 0 });
+});
+
+it('an unknown sandbox is a failure of Mayfly', async () => {
+  expect(await mayfly('exec', 'nothing', 'true')).toMatchObject({
+    code: 125,
+    stderr: expect.stringMatching(/^error: There is no sandbox "nothing"\.[^\n]*\n$/),
+  });
+  expect((await mayfly('exec', 'web')).code).toBe(2);
+});
+
+it('-d prints the id of the execution, whose output logs shows later', async () => {
+  const { stdout, code } = await mayfly('exec', '-d', 'web', 'echo one; read line < wait; printf "two\\xff"');
+  expect(code).toBe(0);
+  const execution = stdout.trim();
+  expect(execution).toMatch(/^exec_\w+$/);
+  const command = shell.commands.at(-1);
+  expect(command?.request.stdin).toBe(false);
+  await expect.poll(() => command?.written.length).toBeGreaterThan(0);
+  expect((await mayfly('logs', execution)).stdout).toContain('one\n');
+  const following = mayfly('logs', '-f', execution);
+  command?.print('stdout', Buffer.from([0x74, 0xff]));
+  command?.onSignal(15);
+  expect([...(await following).bytes]).toContain(0xff);
+  expect((await mayfly('logs', execution)).bytes).toEqual((await following).bytes);
+});
+
+it('logs lists the commands of a sandbox, newest last', async () => {
+  shell.api.service.clock.advanceMs(1_000);
+  await mayfly('exec', 'web', 'exit 42');
+  const { stdout, code } = await mayfly('logs', 'web');
+  const lines = stdout.trim().split('\n');
+  expect(code).toBe(0);
+  expect(lines[0]).toMatch(/^EXECUTION +STATUS +EXIT +STARTED +DURATION$/);
+  expect(lines.at(-1)).toMatch(/^exec_\w+ +completed +42 /);
+  const listed = JSON.parse((await mayfly('logs', '--json', 'web')).stdout) as { id: string }[];
+  expect(listed.length).toBe(lines.length - 1);
+  expect(await mayfly('logs', 'exec_unknown')).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(/^error: [^\n]+\n$/),
+  });
+});

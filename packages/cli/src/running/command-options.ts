@@ -1,0 +1,50 @@
+import type { CommandLine, SpawnOptions } from '@mayfly/sdk';
+import type { Command } from 'commander';
+import { usageFailure } from '../cli-io.ts';
+
+/** How a command in a sandbox is run. */
+export interface CommandOptions {
+  readonly env?: readonly string[];
+  readonly cwd?: string;
+  readonly timeout?: string;
+  readonly interactive?: true;
+}
+
+/** Adds the options of every command that runs something in a sandbox. */
+export function addCommandOptions(command: Command): Command {
+  return command
+    .option('-e, --env <name=value>', 'environment variable of the command; may be repeated', collect)
+    .option('--cwd <folder>', 'working directory of the command (default: /workspace)')
+    .option('--timeout <seconds>', 'kill the command after this time; the exit code is 124')
+    .option('-i, --interactive', 'pass standard input on, even if it is a terminal');
+}
+
+/** Throws a usage failure if an option is invalid. */
+export function readCommandOptions({ env, cwd, timeout }: CommandOptions): SpawnOptions {
+  const variables = env?.map((text): [string, string] => {
+    const equals = text.indexOf('=');
+    if (equals < 1) throw usageFailure(`--env ${text} is not of the form NAME=VALUE.`);
+    return [text.slice(0, equals), text.slice(equals + 1)];
+  });
+  return {
+    ...(variables && { env: Object.fromEntries(variables) }),
+    ...(cwd !== undefined && { cwd }),
+    ...(timeout !== undefined && { timeoutMs: positiveInteger('--timeout', timeout) * 1000 }),
+  };
+}
+
+/** Several words are a program with its arguments, a single one is a command line for bash. Throws a usage failure if there is none. */
+export function commandLineOf(words: readonly string[]): CommandLine {
+  const [first, second] = words;
+  if (first === undefined || first === '') throw usageFailure('There is no command to run.');
+  return second === undefined ? first : words;
+}
+
+export function positiveInteger(name: string, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw usageFailure(`${name} must be a positive integer.`);
+}
+
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}

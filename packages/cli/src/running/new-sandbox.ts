@@ -1,0 +1,74 @@
+import type { CreateOptions, Mayfly, Sandbox } from '@mayfly/sdk';
+import type { Command } from 'commander';
+import type { CliIo } from '../cli-io.ts';
+import { printable } from '../output.ts';
+import { positiveInteger } from './command-options.ts';
+import type { Interruption } from './interruption.ts';
+
+/** What kind of sandbox is created. */
+export interface SandboxOptions {
+  readonly size?: string;
+  readonly name?: string;
+  readonly lifetime?: string;
+  readonly template?: string;
+  readonly snapshot?: string;
+  readonly keep?: true;
+}
+
+/** How long the deletion of a sandbox may take, with its retries. */
+const deleteMs = 60_000;
+
+/** Adds the options of commands that create a sandbox for themselves. */
+export function addSandboxOptions(command: Command): Command {
+  return command
+    .option('--size <size>', 'size of the sandbox')
+    .option('--name <name>', 'label of the sandbox')
+    .option('--lifetime <minutes>', 'when the sandbox is destroyed at the latest')
+    .option('--template <alias>', 'create the sandbox from this template')
+    .option('--snapshot <id>', 'create the sandbox from this snapshot')
+    .option('--keep', 'do not delete the sandbox at the end');
+}
+
+/** Throws a usage failure if an option is invalid. The service checks the rest. */
+export function readSandboxOptions({ size, name, lifetime, template, snapshot }: SandboxOptions): CreateOptions {
+  return {
+    ...(size !== undefined && { size: size as NonNullable<CreateOptions['size']> }),
+    ...(name !== undefined && { name }),
+    ...(lifetime !== undefined && { lifetimeMinutes: positiveInteger('--lifetime', lifetime) }),
+    ...(template !== undefined && { template }),
+    ...(snapshot !== undefined && { snapshotId: snapshot }),
+  };
+}
+
+/**
+ * Creates a sandbox, does something with it, and deletes it however that ends, unless `keep` says otherwise when the work is done. If it cannot be
+ * deleted, says so on stderr.
+ */
+export async function inNewSandbox<Result>(
+  mayfly: Mayfly,
+  options: CreateOptions,
+  { io, interruption, keep }: { io: CliIo; interruption: Interruption; keep: () => boolean },
+  work: (sandbox: Sandbox) => Promise<Result>,
+): Promise<Result> {
+  const sandbox = await mayfly.sandboxes.create({ ...options, signal: interruption.first });
+  try {
+    return await work(sandbox);
+  } finally {
+    if (keep()) io.stderr.write(`Sandbox ${sandbox.id} is kept${untilExpiry(sandbox)}.\n`);
+    else await deleteSandbox(sandbox, io, interruption);
+  }
+}
+
+async function deleteSandbox(sandbox: Sandbox, { stderr }: CliIo, interruption: Interruption): Promise<void> {
+  try {
+    await sandbox.delete({ signal: interruption.third, deadlineMs: deleteMs });
+  } catch (error) {
+    const reason = error instanceof Error ? printable(error.message) : String(error);
+    const advice = `Delete it with: mayfly rm ${sandbox.id}`;
+    stderr.write(`Sandbox ${sandbox.id} was not deleted: ${reason} It goes on${untilExpiry(sandbox)}. ${advice}\n`);
+  }
+}
+
+function untilExpiry({ expiresAt }: Sandbox): string {
+  return expiresAt === null ? '' : ` until ${expiresAt.toISOString()}`;
+}
