@@ -37,7 +37,7 @@ test.each(['bash', 'zsh', 'fish'])('the script for %s names every command and op
   const script = await scriptFor(shell);
   for (const word of ['create', 'extend', 'rollback', 'install-service', 'completion']) expect(script).toContain(word);
   expect(script).toContain(shell === 'fish' ? '-l lifetime' : '--lifetime');
-  expect(script).toContain(shell === 'fish' ? "case ' create'" : "' create'");
+  expect(script).toContain(shell === 'fish' ? "' create'" : "' create'");
 });
 
 test('an unknown shell is refused', async () => {

@@ -171,7 +171,7 @@ describe('the program', () => {
   });
 
   test('an unknown command, option or argument is one line', async () => {
-    expect(await mayflyInProcess(['lss'])).toEqual({
+    expect(await mayflyInProcess(['lss'])).toMatchObject({
       code: 2,
       stdout: '',
       stderr: "error: unknown command 'lss' (Did you mean ls?)\n",
