@@ -12,6 +12,7 @@ import { addExec } from './exec/exec-command.ts';
 import { addDoctor, addInstallService } from './install-service.ts';
 import { addLogs } from './logs/logs-command.ts';
 import { printable, showJson } from './output.ts';
+import { ensureLocalProfile } from './profiles/local-profile.ts';
 import { addLogin } from './profiles/login.ts';
 import { addProfiles } from './profiles/profiles.ts';
 import { addRun } from './run/run-command.ts';
@@ -44,6 +45,10 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
     if (printsJson(program, args) && !failure.isInResult) io.stdout.write(showJson(errorBody(failure)));
     return failure.exitCode;
   }
+}
+
+function isAboutProfiles(command: Command): boolean {
+  return [command, command.parent].some((each) => ['login', 'logout', 'profiles'].includes(each?.name() ?? ''));
 }
 
 function withoutPrefix(message: string): string {
@@ -87,6 +92,10 @@ export function buildProgram(io: CliIo): Command {
       writeErr: (text) => void io.stderr.write(text),
       outputError: (text, write) => write(`${printable(text.trim().replaceAll('\n', ' '))}\n`),
     });
+  program.hook('preAction', async (_program, command) => {
+    const usesService = command.options.some(({ long }) => long === '--profile') && !isAboutProfiles(command);
+    if (usesService) await ensureLocalProfile(io, command.opts(), process.getuid?.() === 0);
+  });
   program.commandsGroup('Commands in a sandbox:');
   addRun(program, io);
   addExec(program, io);

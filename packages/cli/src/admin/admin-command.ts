@@ -34,9 +34,14 @@ export function addAdminCommand<Options, Result>(
     .option('--json', 'print the result as JSON')
     .option('--data-dir <folder>', `data folder of the service (default: $MAYFLY_DATA_DIR or ${defaultDataDir})`)
     .action(async (options: Options & CommonOptions) => {
-      const result = await act(new AdminClient(dataFolder(options.dataDir, env), operatorName(env)), options);
+      const result = await act(adminClientOf(env, options.dataDir), options);
       stdout.write(options.json ? `${JSON.stringify(result, null, 2)}\n` : show(result));
     });
+}
+
+/** The client of the admin socket of the service on this machine. */
+export function adminClientOf(env: CliIo['env'], dataDir?: string): AdminClient {
+  return new AdminClient(dataFolder(dataDir, env), operatorName(env));
 }
 
 function sentenceOf(summary: string): string {

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StubDriver } from '../../../server/test/core/stub-driver.ts';
 import { StubConnector } from '../../../server/test/core/stub-guest.ts';
 import { mayfly, mayflyInProcess, mayflyPath, runNode } from '../../test/mayfly.ts';
+import { ensureLocalProfile } from '../profiles/local-profile.ts';
 
 // Starting processes takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -54,6 +55,37 @@ async function request(key: string, path: string, method = 'GET') {
   const response = await fetch(`${service.url}/v1${path}`, { method, headers: { authorization: `Bearer ${key}` } });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
+
+describe('without a login', () => {
+  const prepare = async (changes: NodeJS.ProcessEnv, isRoot = true) => {
+    const env = { HOME: folder, MAYFLY_DATA_DIR: folder, MAYFLY_PORT: new URL(service.url).port, ...changes };
+    let notice = '';
+    const stderr = { write: (text: string | Uint8Array) => (notice += String(text)) };
+    await ensureLocalProfile({ env, stdout: { write: () => true }, stderr }, {}, isRoot);
+    return { notice, env };
+  };
+
+  test('root uses the service on this host with a key that is made once', async () => {
+    const { notice, env } = await prepare({});
+    expect(notice).toMatch(
+      /^Using the service on this host as admin@localhost: made the API key key_\w+, saved in the profile default\.\n$/,
+    );
+    expect((await prepare({})).notice).toBe('');
+    const account = await mayflyInProcess(['account', '--json'], env);
+    expect(account).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(account.stdout)).toMatchObject({ email: 'admin@localhost' });
+  });
+
+  test('no key is made for others, for a service that was chosen, or if there is no service', async () => {
+    expect((await prepare({}, false)).notice).toBe('');
+    expect((await prepare({ MAYFLY_API_KEY: 'mf_x' })).notice).toBe('');
+    expect((await prepare({ MAYFLY_BASE_URL: service.url })).notice).toBe('');
+    expect((await prepare({ MAYFLY_DATA_DIR: tmpdir() })).notice).toBe('');
+    expect(
+      ((await admin('keys', 'list', '--email', 'admin@localhost')) as unknown as { data: unknown[] }).data,
+    ).toHaveLength(1);
+  });
+});
 
 describe('effect on callers', () => {
   test('the key of a new account works immediately and its credit is shown', async () => {
