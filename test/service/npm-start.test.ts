@@ -1,8 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, type ExpectStatic, it, type TestContext } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, describe, type ExpectStatic, it, type TestContext } from 'vitest';
 import { createSandbox, deleteSandbox, output, type Target } from '../support/api-requests.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
 import { machinePids, machineProcesses } from '../support/machine-processes.ts';
@@ -54,6 +56,9 @@ function kill(pid: number): void {
 }
 
 const key = 'mf_test_key_of_the_first_account';
+/** Where the `mayfly` command is installed. */
+const binDir = mkdtempSync(join(tmpdir(), 'mayfly-bin-'));
+afterAll(() => rmSync(binDir, { recursive: true }));
 
 /** Runs `npm start` and collects what it prints. */
 function spawnNpm({ data, started }: Place, inTerminal = false) {
@@ -70,6 +75,7 @@ function spawnNpm({ data, started }: Place, inTerminal = false) {
       MAYFLY_POOL: 'none',
       MAYFLY_LOG_LEVEL: 'warn',
       MAYFLY_BOOTSTRAP_API_KEY: key,
+      MAYFLY_BIN_DIR: binDir,
     },
   });
   started.push(npm);
@@ -135,6 +141,28 @@ function mayLowerOomScore(): boolean {
 function timesStopped(start: NpmStart): number {
   return start.printed().split('Stopped. Running sandboxes stay alive').length - 1;
 }
+
+it('the command that it installs runs a command in a sandbox, without a login', async (test) => {
+  const place = await newPlace(test);
+  const start = await npmStart(place);
+  const env = {
+    ...process.env,
+    HOME: binDir,
+    MAYFLY_DATA_DIR: place.data.dataDir,
+    MAYFLY_PORT: new URL(start.url).port,
+  };
+  const run = promisify(execFile);
+  const startedMs = performance.now();
+  const first = await run(join(binDir, 'mayfly'), ['run', 'echo hi'], { env, timeout: deadlineMs });
+  const tookMs = performance.now() - startedMs;
+  test.expect(first.stdout).toBe('hi\n');
+  test.expect(first.stderr).toContain('Using the service on this host as admin@localhost');
+  const second = await run(join(binDir, 'mayfly'), ['run', 'echo again'], { env, timeout: deadlineMs });
+  test.expect(second).toEqual({ stdout: 'again\n', stderr: '' });
+  console.log(`from the ready service to the first output with the command line: ${Math.round(tookMs)} ms`);
+  start.npm.kill('SIGTERM');
+  test.expect(await ended(place, start)).toBe(0);
+});
 
 it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm start adopts it', async (test) => {
   const { expect } = test;
