@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -8,7 +9,11 @@ import { readPage, repositoryRoot, snippetsOf } from '../support/markdown.ts';
 import { newServiceData, type ServiceData } from '../support/service-settings.ts';
 
 const snippets = snippetsOf(readPage('README.md'));
-const [startSnippet, tourSnippet, ...otherSnippets] = snippets.map(({ content }) => content);
+const [startSnippet, commandSnippet, programSnippet, tourSnippet, ...otherSnippets] = snippets.map(
+  ({ content }) => content,
+);
+/** A home folder in which the command is installed and keeps its profile. */
+const home = mkdtempSync(join(tmpdir(), 'mayfly-home-'));
 let data: ServiceData;
 let start: ChildProcess;
 let printed = '';
@@ -21,6 +26,7 @@ afterAll(async () => {
     await once(start, 'exit');
   }
   await data.remove();
+  rmSync(home, { recursive: true });
 });
 
 /** The address in the greeting. */
@@ -28,13 +34,19 @@ function addressIn(text: string): string {
   return /^ {2}API +http:\/\/(\S+)\/v1$/m.exec(text)?.[1] ?? 'unknown';
 }
 
-it('has a snippet that starts the service and one that tours it, and no other', () => {
-  expect(snippets.map(({ language }) => language)).toEqual(['sh', 'sh']);
+it('has snippets that start the service, use it by command line and program, and tour it, and no other', () => {
+  expect(snippets.map(({ language }) => language)).toEqual(['sh', 'sh', 'ts', 'sh']);
   expect(otherSnippets).toEqual([]);
 });
 
 it('the first snippet starts the service', async () => {
-  const settings = { ...data.settings, MAYFLY_PORT: '0', MAYFLY_PREVIEW_PORT: '0', MAYFLY_LOG_LEVEL: 'warn' };
+  const settings = {
+    ...data.settings,
+    MAYFLY_PORT: '0',
+    MAYFLY_PREVIEW_PORT: '0',
+    MAYFLY_LOG_LEVEL: 'warn',
+    MAYFLY_BIN_DIR: home,
+  };
   start = spawn('bash', ['-c', `exec ${startSnippet}`], {
     cwd: repositoryRoot,
     env: { ...process.env, ...settings, MAYFLY_POOL: 'none' },
@@ -56,6 +68,23 @@ it('the first API key is in a file for root, because the output is not a termina
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const headers = { authorization: `Bearer ${readFileSync(file, 'utf8').trim()}` };
   expect((await fetch(`http://${addressIn(printed)}/v1/account`, { headers })).status).toBe(200);
+});
+
+it('the command and the program print their greeting, without a login', async () => {
+  const env = {
+    ...process.env,
+    PATH: `${home}:${process.env.PATH}`,
+    HOME: home,
+    MAYFLY_DATA_DIR: data.dataDir,
+    MAYFLY_PORT: addressIn(printed).split(':')[1],
+  };
+  const options = { cwd: repositoryRoot, env, timeout: 300_000 };
+  const byCommand = await promisify(execFile)('bash', ['-c', commandSnippet ?? ''], options);
+  expect(byCommand.stdout).toMatch(/^hello from \w+\n$/);
+  // It uses the profile that the command has saved.
+  const node = ['--input-type=module-typescript', '-e', programSnippet ?? ''];
+  const byProgram = await promisify(execFile)(process.execPath, node, options);
+  expect(byProgram.stdout.trimEnd()).toBe(byCommand.stdout.trimEnd());
 });
 
 it('the tour, pasted whole, shows what it promises', async () => {
