@@ -143,6 +143,7 @@ function timesStopped(start: NpmStart): number {
 }
 
 it('the command that it installs runs a command in a sandbox, without a login', async (test) => {
+  const { expect } = test;
   const place = await newPlace(test);
   const start = await npmStart(place);
   const env = {
@@ -155,13 +156,13 @@ it('the command that it installs runs a command in a sandbox, without a login', 
   const startedMs = performance.now();
   const first = await run(join(binDir, 'mayfly'), ['run', 'echo hi'], { env, timeout: deadlineMs });
   const tookMs = performance.now() - startedMs;
-  test.expect(first.stdout).toBe('hi\n');
-  test.expect(first.stderr).toContain('Using the service on this host as admin@localhost');
+  expect(first.stdout).toBe('hi\n');
+  expect(first.stderr).toContain('Using the service on this host as admin@localhost');
   const second = await run(join(binDir, 'mayfly'), ['run', 'echo again'], { env, timeout: deadlineMs });
-  test.expect(second).toEqual({ stdout: 'again\n', stderr: '' });
+  expect(second).toEqual({ stdout: 'again\n', stderr: '' });
   console.log(`from the ready service to the first output with the command line: ${Math.round(tookMs)} ms`);
   start.npm.kill('SIGTERM');
-  test.expect(await ended(place, start)).toBe(0);
+  expect(await ended(place, start)).toBe(0);
 });
 
 it('SIGTERM to npm itself ends the service; its sandbox stays and the next npm start adopts it', async (test) => {
