@@ -1,4 +1,4 @@
-/// <reference lib="esnext.disposable" />
+/// <reference lib="esnext.disposable" preserve="true" />
 import { ApiError } from '../api/api-error.ts';
 import type { ExecutionSummary, SandboxInfo, Snapshot, Stats } from '../api/resources.ts';
 import { Command } from '../commands/command.ts';
