@@ -18,7 +18,7 @@ const manifest = {
   keywords: ['sandbox', 'vm', 'virtual machine', 'code execution', 'ai agents'],
   type: 'module',
   sideEffects: false,
-  engines: { node: '>=20' },
+  engines: { node: '>=20.16' },
   main: './cjs/index.js',
   module: './esm/index.js',
   types: './cjs/index.d.ts',

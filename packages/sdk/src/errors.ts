@@ -8,7 +8,7 @@ export class ConnectionError extends MayflyError {
   /** The command whose output was being read. It goes on. */
   readonly executionId: string | undefined;
 
-  constructor(message: string, options: ErrorOptions & { mayHaveHappened: boolean; executionId?: string }) {
+  constructor(message: string, options: ErrorOptions & { mayHaveHappened: boolean; executionId?: string | undefined }) {
     super(message, options);
     this.mayHaveHappened = options.mayHaveHappened;
     this.executionId = options.executionId;
@@ -38,21 +38,26 @@ export class SandboxEndedError extends ApiError {
   /** When it ended. Null if the service has not recorded it. */
   readonly endedAt: Date | null;
 
-  constructor(sandbox: SandboxInfo, cause: ApiError) {
+  /** `cause` is the refusal that the end explains, if there was one. */
+  constructor(sandbox: SandboxInfo, cause?: ApiError) {
     const reason = endReasonOf(sandbox.statusReason);
     const { endedAt } = sandbox;
     const when = endedAt === null ? '' : ` at ${endedAt.toISOString()}`;
     const said = sandbox.statusReason === null ? '' : ` (${sandbox.statusReason})`;
-    const { type, status, requestId, retryAfterMs } = cause;
+    const { type, status, requestId, retryAfterMs } = cause ?? notRunning;
+    const ending = sandbox.status === 'provisioning' ? 'is not running' : endings[reason];
     const hint = 'Create a new sandbox.';
-    const message = `Sandbox ${sandbox.id} ${endings[reason]}${when}${said}. ${hint}`;
-    super({ type, status, requestId, hint, retryAfterMs, message }, { cause });
+    const message = `Sandbox ${sandbox.id} ${ending}${when}${said}. ${hint}`;
+    super({ type, status, requestId, hint, retryAfterMs, message }, cause && { cause });
     this.sandboxId = sandbox.id;
     this.reason = reason;
     this.statusReason = sandbox.statusReason;
     this.endedAt = endedAt;
   }
 }
+
+/** What the service says to requests that need a running sandbox. */
+const notRunning = { type: 'sandbox_not_running', status: 409, requestId: 'unknown', retryAfterMs: undefined } as const;
 
 /** What ends sandboxes, and how a message says it. */
 const endings = {

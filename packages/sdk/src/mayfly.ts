@@ -32,7 +32,7 @@ export class Mayfly {
   }
 
   /** What was used in the last days, 30 unless given. */
-  usage({ days, ...options }: RequestOptions & { readonly days?: number } = {}): Promise<Usage> {
+  usage({ days, ...options }: RequestOptions & { readonly days?: number | undefined } = {}): Promise<Usage> {
     return request(this.#connection, { method: 'GET', path: '/usage', query: { days }, repeatable: true, ...options });
   }
 
@@ -41,12 +41,12 @@ export class Mayfly {
    * connection only if `repeatable`, which is true for GET, PUT and DELETE unless given.
    */
   async request(method: Call['method'], path: string, options: RawRequestOptions = {}): Promise<unknown> {
-    const repeatable = method === 'GET' || method === 'PUT' || method === 'DELETE';
-    return (await requestJson(this.#connection, { repeatable, ...options, method, path })).body;
+    const repeatable = options.repeatable ?? (method === 'GET' || method === 'PUT' || method === 'DELETE');
+    return (await requestJson(this.#connection, { ...options, repeatable, method, path })).body;
   }
 }
 
 export interface RawRequestOptions extends RequestOptions, Pick<Call, 'query' | 'body' | 'headers'> {
   /** Whether the request may be sent again when it may have been carried out already. */
-  readonly repeatable?: boolean;
+  readonly repeatable?: boolean | undefined;
 }

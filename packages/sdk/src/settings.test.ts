@@ -27,6 +27,29 @@ describe('where requests go', () => {
     expect(target({ profile: 'work' }, host({}))[1]).toBe('mf_work');
   });
 
+  it('a profile that is named comes before variables, whose key is never sent to its service', () => {
+    const env = { MAYFLY_BASE_URL: 'http://env:1', MAYFLY_API_KEY: 'mf_env' };
+    const work = ['https://work.example.com/mayfly/v1', 'mf_work'];
+    expect(target({ profile: 'work' }, host(env))).toEqual(work);
+    expect(target({}, host({ ...env, MAYFLY_PROFILE: 'work' }))).toEqual(work);
+    expect(target({ profile: 'work', apiKey: 'mf_own' }, host(env))).toEqual([work[0], 'mf_own']);
+    expect(() => target({ profile: 'work', baseUrl: 'http://own:2' }, host(env))).toThrow('There is no API key');
+    expect(() => target({ profile: 'none', baseUrl: 'http://own:2', apiKey: 'mf_own' }, host(env))).toThrow(
+      'has no profile "none"',
+    );
+  });
+
+  it('variables that are empty or may not be read count as absent', () => {
+    const empty = { MAYFLY_BASE_URL: '', MAYFLY_API_KEY: '', MAYFLY_PROFILE: '', XDG_CONFIG_HOME: '' };
+    expect(target({}, host(empty))).toEqual(['https://home.example.com/v1', 'mf_home']);
+    const get = () => {
+      throw new Error('Requires env access');
+    };
+    const closed = { env: new Proxy({}, { get }), readFile: () => undefined };
+    expect(target({ apiKey: 'mf_x' }, closed)).toEqual(['http://127.0.0.1:8080/v1', 'mf_x']);
+    expect(() => target({}, closed)).toThrow('There is no API key');
+  });
+
   it('without a URL it is the service on this machine', () => {
     expect(target({ apiKey: 'mf_x' }, host({}, null))).toEqual(['http://127.0.0.1:8080/v1', 'mf_x']);
   });

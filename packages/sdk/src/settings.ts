@@ -1,10 +1,15 @@
 import { MayflyError } from './api/api-error.ts';
 import type { Connection, RequestSettings } from './http/connection.ts';
 
-export interface MayflyOptions extends Partial<RequestSettings> {
-  /** An API key. Otherwise `MAYFLY_API_KEY`, or that of the profile. */
+type OptionalSettings = { readonly [Name in keyof RequestSettings]?: RequestSettings[Name] | undefined };
+
+export interface MayflyOptions extends OptionalSettings {
+  /** An API key. Otherwise that of the profile if one is named, else `MAYFLY_API_KEY`, or that of the current profile. */
   readonly apiKey?: string | undefined;
-  /** The URL of the service, with or without `/v1`. Otherwise `MAYFLY_BASE_URL`, or that of the profile, or `http://127.0.0.1:8080`. */
+  /**
+   * The URL of the service, with or without `/v1`. Otherwise that of the profile if one is named, else `MAYFLY_BASE_URL`, or that of the current
+   * profile, or `http://127.0.0.1:8080`.
+   */
   readonly baseUrl?: string | undefined;
   /** The profile of `mayfly login` to use. Otherwise `MAYFLY_PROFILE`, or the current one. */
   readonly profile?: string | undefined;
@@ -27,16 +32,36 @@ export interface Profile {
 }
 
 const defaultUrl = 'http://127.0.0.1:8080';
-const defaults: RequestSettings = { requestTimeoutMs: 60_000, deadlineMs: 300_000, maxRetries: 4, retryDelayMs: 500 };
+const defaults = { maxRetries: 4, retryDelayMs: 500, reconnectMs: 60_000 } as const;
 
-/** Where requests go, from the options, the environment and the profile, in this order. Throws if there is no key. */
+/**
+ * Where requests go. A profile that is named says it, unless the options do; otherwise the options come first, then the environment, then the
+ * current profile. Throws if there is no key, or no profile of that name.
+ */
 export function connectionOf(options: MayflyOptions, environment: Environment = hostEnvironment()): Connection {
-  const env = options.env ?? environment.env;
-  const givenUrl = options.baseUrl ?? env.MAYFLY_BASE_URL;
-  const givenKey = options.apiKey ?? env.MAYFLY_API_KEY;
-  const named = options.profile ?? env.MAYFLY_PROFILE;
-  const profile =
-    givenKey === undefined || givenUrl === undefined ? profileOf({ ...environment, env }, named) : undefined;
+  const { requestTimeoutMs, deadlineMs } = options;
+  const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  return {
+    ...targetOf(options, { ...environment, env: options.env ?? environment.env }),
+    fetch,
+    requestTimeoutMs,
+    deadlineMs,
+    maxRetries: options.maxRetries ?? defaults.maxRetries,
+    retryDelayMs: options.retryDelayMs ?? defaults.retryDelayMs,
+    reconnectMs: options.reconnectMs ?? defaults.reconnectMs,
+  };
+}
+
+function targetOf(options: MayflyOptions, environment: Environment): Pick<Connection, 'baseUrl' | 'apiKey'> {
+  const { env } = environment;
+  const isComplete = options.baseUrl !== undefined && options.apiKey !== undefined;
+  const named = options.profile ?? (isComplete ? undefined : variable(env, 'MAYFLY_PROFILE'));
+  // A key of the environment is never sent to the service of a profile that was named.
+  const unnamed = (name: string) => (named === undefined ? variable(env, name) : undefined);
+  const givenUrl = options.baseUrl ?? unnamed('MAYFLY_BASE_URL');
+  const givenKey = options.apiKey ?? unnamed('MAYFLY_API_KEY');
+  const needsProfile = named !== undefined || givenKey === undefined || givenUrl === undefined;
+  const profile = needsProfile ? profileOf(environment, named) : undefined;
   const baseUrl = withVersion(givenUrl ?? profile?.url ?? defaultUrl);
   // The key of a profile goes to the service of that profile and to no other.
   const isProfileUrl = profile !== undefined && withVersion(profile.url) === baseUrl;
@@ -46,13 +71,16 @@ export function connectionOf(options: MayflyOptions, environment: Environment = 
       `There is no API key for ${baseUrl}. Pass apiKey, set MAYFLY_API_KEY, or run "mayfly login" once.`,
     );
   }
-  const { requestTimeoutMs, deadlineMs, maxRetries, retryDelayMs } = { ...defaults, ...defined(options) };
-  const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
-  return { baseUrl, apiKey, fetch, requestTimeoutMs, deadlineMs, maxRetries, retryDelayMs };
+  return { baseUrl, apiKey };
 }
 
-function defined(options: MayflyOptions): Partial<RequestSettings> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+/** A variable of the environment. Undefined if it is empty, or may not be read, as in Deno without --allow-env. */
+function variable(env: Environment['env'], name: string): string | undefined {
+  try {
+    return env[name] || undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function withVersion(url: string): string {
@@ -76,8 +104,10 @@ export interface Environment {
 
 /** The file that `mayfly login` writes. Undefined if there is no home directory. */
 export function profilePathOf(env: Environment['env']): string | undefined {
-  if (env.MAYFLY_CONFIG_FILE) return env.MAYFLY_CONFIG_FILE;
-  const folder = env.XDG_CONFIG_HOME || (env.HOME ? `${env.HOME}/.config` : undefined);
+  const path = variable(env, 'MAYFLY_CONFIG_FILE');
+  if (path !== undefined) return path;
+  const home = variable(env, 'HOME');
+  const folder = variable(env, 'XDG_CONFIG_HOME') ?? (home === undefined ? undefined : `${home}/.config`);
   return folder === undefined ? undefined : `${folder}/mayfly/config.json`;
 }
 
@@ -118,5 +148,9 @@ function hostEnvironment(): Environment {
       return undefined;
     }
   };
-  return { env: process?.env ?? {}, readFile };
+  try {
+    return { env: process?.env ?? {}, readFile };
+  } catch {
+    return { env: {}, readFile };
+  }
 }

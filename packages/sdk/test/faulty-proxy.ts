@@ -51,6 +51,11 @@ export class FaultyProxy {
     for (const fault of faults) this.#faults.push({ path, fault });
   }
 
+  /** Drops the faults that no request has met. */
+  clear(): void {
+    this.#faults.length = 0;
+  }
+
   /** How many requests matched. */
   count(path: RegExp): number {
     return this.received.filter((line) => path.test(line)).length;

@@ -17,7 +17,7 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-export function decodeBase64(text: string): Uint8Array {
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   if (native) return new Uint8Array(native.from(text, 'base64'));
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);

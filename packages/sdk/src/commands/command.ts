@@ -26,6 +26,8 @@ export class Command implements AsyncIterable<Output> {
   readonly #connection: Connection;
   readonly #explain: Explain;
   #position: string | undefined;
+  /** The input that is on its way. */
+  #input: Promise<void> = Promise.resolve();
 
   /** Commands are made by `sandbox.spawn` and `sandbox.command`. */
   constructor(connection: Connection, id: string, explain: Explain) {
@@ -62,7 +64,7 @@ export class Command implements AsyncIterable<Output> {
   }
 
   /** Waits for the command to end. Aborting the signal ends the waiting, not the command. */
-  async wait(options: { readonly signal?: AbortSignal } = {}): Promise<CommandResult> {
+  async wait(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<CommandResult> {
     const outputs = this.output(options);
     for (;;) {
       const step = await outputs.next();
@@ -86,17 +88,28 @@ export class Command implements AsyncIterable<Output> {
   }
 
   /** Writes to the standard input, after what was written before. Waits while the command reads slowly. */
-  async write(data: string | Uint8Array, options: RequestOptions = {}): Promise<void> {
+  write(data: string | Uint8Array, options: RequestOptions = {}): Promise<void> {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+    return this.#afterInput(() => this.#send(bytes, options));
+  }
+
+  /** Closes the standard input: the command reads its end after what was written. */
+  closeStdin(options: RequestOptions = {}): Promise<void> {
+    return this.#afterInput(() => this.#post('stdin', { close: true }, options));
+  }
+
+  /** Waits for what was written before, also if nobody awaited it. */
+  #afterInput(work: () => Promise<void>): Promise<void> {
+    const done = this.#input.then(work);
+    this.#input = done.catch(() => undefined);
+    return done;
+  }
+
+  async #send(bytes: Uint8Array, options: RequestOptions): Promise<void> {
     for (let start = 0; start < bytes.length; start += stdinPieceBytes) {
       const piece = encodeBase64(bytes.subarray(start, start + stdinPieceBytes));
       await this.#post('stdin', { data: piece, encoding: 'base64' }, options);
     }
-  }
-
-  /** Closes the standard input: the command reads its end after what was written. */
-  async closeStdin(options: RequestOptions = {}): Promise<void> {
-    await this.#post('stdin', { close: true }, options);
   }
 
   async #post<Body>(action: 'kill' | 'stdin', body: object, options: RequestOptions): Promise<Body> {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { resultOf, type StubApi, stubApi } from '../../test/stub-api.ts';
-import { CommandFailedError, type ExecOptions, type Mayfly, type Sandbox } from '../index.ts';
+import { CommandFailedError, type ExecOptions, type Mayfly, MayflyError, type Sandbox } from '../index.ts';
 
 let api: StubApi;
 let mayfly: Mayfly;
@@ -109,14 +109,60 @@ describe('exec', () => {
     expect(only().signals).toEqual([9]);
   });
 
-  it('ends the command when a callback throws', async () => {
-    api.live.onStart = (command) => command.print('stdout', 'working\n');
-    const onStdout = () => {
-      throw new Error('my own');
-    };
-    await expect(sandbox.exec('make', { onStdout })).rejects.toThrow('my own');
+  it('ends a command that is aborted after the response has begun and before its id is known', async () => {
+    api.live.onStart = () => {};
+    const { promise: arrives, resolve: arrive } = Promise.withResolvers<void>();
+    const abort = new AbortController();
+    const client = api.client({
+      fetch: async (input, init) => {
+        const response = await fetch(input, init);
+        if (!new URL(response.url).pathname.endsWith('/exec') || response.body === null) return response;
+        const transform = async (chunk: Uint8Array, controller: TransformStreamDefaultController) => {
+          abort.abort(new Error('stop'));
+          await arrives;
+          controller.enqueue(chunk);
+        };
+        return new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
+      },
+    });
+    const running = (await client.sandboxes.get(sandbox.id)).exec('make', { signal: abort.signal });
+    abort.signal.addEventListener('abort', () => arrive());
+    await expect(running).rejects.toThrow('stop');
     expect(only().signals).toEqual([9]);
   });
+
+  it.each([new Error('my own'), new MayflyError('of another call')])(
+    'ends the command and its stream when a callback throws: %s',
+    async (thrown) => {
+      api.live.onStart = (command) => command.print('stdout', 'working\n');
+      let isCancelled = false;
+      const client = api.client({
+        fetch: async (input, init) => {
+          const response = await fetch(input, init);
+          if (!new URL(response.url).pathname.endsWith('/exec') || response.body === null) return response;
+          const reader = response.body.getReader();
+          const body = new ReadableStream<Uint8Array>({
+            pull: async (controller) => {
+              const { value } = await reader.read();
+              if (value) controller.enqueue(value);
+            },
+            cancel: () => {
+              isCancelled = true;
+              return reader.cancel();
+            },
+          });
+          return new Response(body, response);
+        },
+      });
+      const onStdout = () => {
+        throw thrown;
+      };
+      const running = (await client.sandboxes.get(sandbox.id)).exec('make', { onStdout });
+      await expect(running).rejects.toBe(thrown);
+      expect(only().signals).toEqual([9]);
+      await expect.poll(() => isCancelled).toBe(true);
+    },
+  );
 });
 
 describe('spawn', () => {
@@ -176,6 +222,14 @@ describe('spawn', () => {
     await command.write(new Uint8Array([65]));
     await command.closeStdin();
     expect(only().stdin.join('')).toContain(`${large}A`);
+  });
+
+  it('keeps the order of writes that nobody awaits', async () => {
+    const command = await sandbox.spawn('cat');
+    const digits = Array.from({ length: 20 }, (_, index) => `${index} `);
+    const writes = digits.map((digit) => command.write(digit));
+    await Promise.all([...writes, command.closeStdin()]);
+    expect(only().stdin.join('')).toContain(digits.join(''));
   });
 
   it('sends signals', async () => {

@@ -2,21 +2,35 @@ import { fromApi } from '../api/casing.ts';
 import { ExecutionFailedError, errorTable } from '../api/error-classes.ts';
 import type { Execution } from '../api/resources.ts';
 import { ConnectionError } from '../errors.ts';
-import { type Connection, path } from '../http/connection.ts';
+import { type Connection, path, type RequestOptions } from '../http/connection.ts';
 import { readEvents, type StreamEvent } from '../http/events.ts';
-import { pause, request, requestStream } from '../http/request.ts';
+import { request, requestStream } from '../http/request.ts';
+import { mayBeRepeated } from '../http/retry.ts';
+import { pause } from '../http/timer.ts';
 import { type Output, type OutputData, OutputDecoder } from './output.ts';
 import { CommandResult } from './result.ts';
 
 /** How far the output of a command has been read. */
 export interface Reading {
-  /** Known once the command has started. */
-  executionId: string | undefined;
+  readonly executionId: string;
   /** The id of the last event, after which another reader can continue. */
   position: string | undefined;
   /** Output that was dropped before it could be read. */
   missedBytes: number;
 }
+
+/** A stream of a command that is open. */
+export interface CommandStream {
+  readonly response: Response;
+  readonly events: AsyncGenerator<StreamEvent, void>;
+  readonly openedAtMs: number;
+  /** When something last arrived, also a comment. */
+  heardAtMs: number;
+}
+
+/** A stream on which the service was heard for this long works, even if the command prints nothing. The service sends a comment every 15 s. */
+const workingMs = 15_000;
+const longestPauseMs = 5_000;
 
 /**
  * Reads the output of a command until it ends, and returns how it ended. A stream that is cut is continued where it was; a command is never started
@@ -25,53 +39,114 @@ export interface Reading {
 export async function* follow(
   connection: Connection,
   reading: Reading,
-  options: { readonly first?: Response; readonly signal?: AbortSignal | undefined },
+  options: { readonly first?: CommandStream; readonly signal?: AbortSignal | undefined },
 ): AsyncGenerator<Output, CommandResult> {
   const { signal } = options;
   const decoder = new OutputDecoder();
-  let response = options.first;
-  for (let cuts = 0; ; ) {
-    response ??= await reopen(connection, reading, signal);
+  const reconnecting = new Reconnecting(connection, signal);
+  let stream = options.first ?? (await attach(connection, reading, signal));
+  for (;;) {
+    const { response } = stream;
     if (response.status === 204) return resultOf(await recordOf(connection, reading, signal), reading, response);
+    let hasAdvanced = false;
     try {
-      for await (const event of readEvents(response, signal)) {
-        cuts = 0;
+      for await (const event of stream.events) {
         if (event.event === 'exit') {
           yield* decoder.end();
           reading.position = event.id;
           return resultOf(fromApi(JSON.parse(event.data)) as Execution, reading, response);
         }
+        // A start that is replayed says nothing new.
+        hasAdvanced ||= event.event !== 'start';
         const output = take(event, reading, decoder);
         if (output !== undefined) yield output;
       }
       throw new ConnectionError('The stream ended before the command.', { mayHaveHappened: true });
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
-      if (reading.executionId === undefined) throw unknownStart(error);
-      cuts += 1;
-      if (cuts > connection.maxRetries) throw lostCommand(error, reading.executionId);
-      await pause(connection.retryDelayMs * 2 ** (cuts - 1), signal);
-      response = undefined;
+      if (hasAdvanced || stream.heardAtMs - stream.openedAtMs >= workingMs) reconnecting.reset();
+      stream = await reconnecting.reopen(reading, error);
     }
   }
 }
 
+/** Reopens the stream of a command until it makes progress again, or has made none for too long. */
+class Reconnecting {
+  readonly #connection: Connection;
+  readonly #signal: AbortSignal | undefined;
+  readonly #limitMs: number;
+  #failures = 0;
+  #giveUpAtMs: number | undefined;
+
+  constructor(connection: Connection, signal: AbortSignal | undefined) {
+    this.#connection = connection;
+    this.#signal = signal;
+    this.#limitMs = Math.min(connection.reconnectMs, connection.deadlineMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** There was progress: what fails from here on is a new failure. */
+  reset(): void {
+    this.#failures = 0;
+    this.#giveUpAtMs = undefined;
+  }
+
+  /** Opens the stream after the last event that was read. Throws a ConnectionError that names the command if there is no time left. */
+  async reopen(reading: Reading, cut: ConnectionError): Promise<CommandStream> {
+    const { executionId } = reading;
+    this.#giveUpAtMs ??= Date.now() + this.#limitMs;
+    for (let failure: unknown = cut; ; ) {
+      const pauseMs = Math.min(this.#connection.retryDelayMs * 2 ** this.#failures, longestPauseMs);
+      const jitteredMs = pauseMs * (0.5 + Math.random() / 2);
+      const deadlineMs = this.#giveUpAtMs - Date.now() - jitteredMs;
+      if (this.#connection.maxRetries === 0 || deadlineMs <= 0) throw lostCommand(failure, executionId);
+      this.#failures += 1;
+      await pause(jitteredMs, this.#signal);
+      try {
+        return await openStream(this.#connection, reading, { signal: this.#signal, maxRetries: 0, deadlineMs });
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        if (!mayBeRepeated(error, true)) throw error;
+        failure = error;
+      }
+    }
+  }
+}
+
+/** Opens the stream of a command that was started elsewhere. */
+async function attach(
+  connection: Connection,
+  reading: Reading,
+  signal: AbortSignal | undefined,
+): Promise<CommandStream> {
+  try {
+    return await openStream(connection, reading, { signal });
+  } catch (error) {
+    throw error instanceof ConnectionError ? lostCommand(error, reading.executionId) : error;
+  }
+}
+
 /** Opens the stream of a command after the last event that was read. */
-async function reopen(connection: Connection, reading: Reading, signal: AbortSignal | undefined): Promise<Response> {
-  const { executionId = '', position } = reading;
+function openStream(connection: Connection, reading: Reading, options: RequestOptions): Promise<CommandStream> {
+  const { executionId, position } = reading;
   const headers = position === undefined ? {} : { 'last-event-id': position };
   const call = { method: 'GET', path: path`/executions/${executionId}/stream`, headers, repeatable: true } as const;
-  try {
-    return await requestStream(connection, { ...call, signal });
-  } catch (error) {
-    throw error instanceof ConnectionError ? lostCommand(error, executionId) : error;
-  }
+  return requestStream(connection, { ...call, ...options }, async (response) => streamOf(response, options.signal));
+}
+
+/** Starts to read a response. */
+export function streamOf(response: Response, signal: AbortSignal | undefined): CommandStream {
+  const openedAtMs = Date.now();
+  const onBytes = () => {
+    stream.heardAtMs = Date.now();
+  };
+  const events = readEvents(response, { signal, onBytes });
+  const stream: CommandStream = { response, events, openedAtMs, heardAtMs: openedAtMs };
+  return stream;
 }
 
 /** Notes an event, and returns what it prints. */
 function take({ event, id, data }: StreamEvent, reading: Reading, decoder: OutputDecoder): Output | undefined {
-  const fields = JSON.parse(data) as { id?: string; bytes?: number } & OutputData;
-  if (event === 'start') reading.executionId ??= fields.id;
+  const fields = JSON.parse(data) as { bytes?: number } & OutputData;
   if (event === 'gap') reading.missedBytes += fields.bytes ?? 0;
   if (id !== undefined) reading.position = id;
   return event === 'stdout' || event === 'stderr' ? decoder.decode(event, fields) : undefined;
@@ -79,7 +154,7 @@ function take({ event, id, data }: StreamEvent, reading: Reading, decoder: Outpu
 
 /** The record of a command whose end was read already. */
 function recordOf(connection: Connection, reading: Reading, signal: AbortSignal | undefined): Promise<Execution> {
-  const call = { method: 'GET', path: path`/executions/${reading.executionId ?? ''}`, repeatable: true } as const;
+  const call = { method: 'GET', path: path`/executions/${reading.executionId}`, repeatable: true } as const;
   return request(connection, { ...call, signal });
 }
 
@@ -94,12 +169,8 @@ function resultOf(execution: Execution, reading: Reading, response: Response): C
   });
 }
 
-function lostCommand(cause: ConnectionError, executionId: string): ConnectionError {
-  const message = `The connection to execution ${executionId} was lost; the command itself goes on. ${cause.message} Attach to it with sandbox.command.`;
+function lostCommand(cause: unknown, executionId: string): ConnectionError {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const message = `The connection to execution ${executionId} was lost; the command itself goes on. ${said} Attach to it with sandbox.command.`;
   return new ConnectionError(message, { cause, mayHaveHappened: true, executionId });
-}
-
-function unknownStart(cause: ConnectionError): ConnectionError {
-  const message = `The command may or may not have run: the connection was lost before it had started. ${cause.message}`;
-  return new ConnectionError(message, { cause, mayHaveHappened: true });
 }

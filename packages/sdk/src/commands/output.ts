@@ -6,7 +6,7 @@ export interface Output {
   /** As text. A character that was split is in the piece that completes it; bytes that are not UTF-8 are replaced by U+FFFD. */
   readonly text: string;
   /** As bytes, exactly as they were printed. */
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** The data of an event with output. */
@@ -27,7 +27,7 @@ class TextOutput implements Output {
     this.text = text;
   }
 
-  get bytes(): Uint8Array {
+  get bytes(): Uint8Array<ArrayBuffer> {
     return encoder.encode(this.text);
   }
 }

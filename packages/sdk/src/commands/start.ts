@@ -1,40 +1,39 @@
-import { MayflyError } from '../api/api-error.ts';
 import type { Execution } from '../api/resources.ts';
+import { ConnectionError } from '../errors.ts';
 import { orCleanUp } from '../http/cleanup.ts';
 import { type Call, type Connection, path, type RequestOptions } from '../http/connection.ts';
-import { readEvents } from '../http/events.ts';
 import { request, requestStream } from '../http/request.ts';
 import { type CommandLine, toShell } from './command-line.ts';
-import { follow, type Reading } from './follow.ts';
+import { type CommandStream, follow, type Reading, streamOf } from './follow.ts';
 import type { CommandResult } from './result.ts';
 
 /** How a command is run. */
 export interface CommandOptions extends RequestOptions {
   /** The working directory. `/workspace` unless given. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** Environment variables, added to those of the sandbox. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /**
    * When the command is killed, in milliseconds from its start. The service's default is a minute for `exec`, and none for `spawn`. `Infinity` means
    * none.
    */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Whether the command may be started again if the connection fails before it is known to have started. By default it is not. */
-  readonly repeatable?: boolean;
+  readonly repeatable?: boolean | undefined;
 }
 
 export interface ExecOptions extends CommandOptions {
   /** Ends the command, and the call with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the standard output as it is printed. The command is read no faster than the promises it returns are fulfilled. */
-  readonly onStdout?: (text: string) => unknown;
+  readonly onStdout?: ((text: string) => unknown) | undefined;
   /** Called with the standard error as it is printed. */
-  readonly onStderr?: (text: string) => unknown;
+  readonly onStderr?: ((text: string) => unknown) | undefined;
 }
 
 export interface SpawnOptions extends CommandOptions {
   /** Whether its standard input can be written to. True unless given. */
-  readonly stdin?: boolean;
+  readonly stdin?: boolean | undefined;
 }
 
 /** Runs a command to its end. It is read as a stream, so that neither a proxy nor a timeout of the client can cut it. */
@@ -48,21 +47,37 @@ export async function exec(
   const withoutLimit = options.timeoutMs === Number.POSITIVE_INFINITY;
   const mode = withoutLimit ? { stream: true, background: true, stdin: false } : { stream: true };
   const call = startCall(sandboxId, command, options, mode);
-  const opening = requestStream(connection, call);
-  const first = await orCleanUp(opening, signal, async () => endStarted(connection, await opening));
-  const reading: Reading = { executionId: undefined, position: undefined, missedBytes: 0 };
-  const output = follow(connection, reading, { first, signal });
+  // Ends the reading. Until the id is known, the signal of the caller does not: without it the command could not be killed.
+  const stop = new AbortController();
+  const opening = requestStream(connection, call, (response) => untilStart(response, stop.signal));
+  const { stream, reading } = await orCleanUp(opening, signal, async (error) => {
+    const { executionId } = (await opening).reading;
+    stop.abort(error);
+    await Promise.all([(await opening).stream.events.return(), kill(connection, executionId)]);
+  });
+  let callbackFailed = false;
   const run = async () => {
-    for (;;) {
-      const step = await output.next();
-      if (step.done) return step.value;
-      await (step.value.stream === 'stdout' ? onStdout : onStderr)?.(step.value.text);
+    const output = follow(connection, reading, { first: stream, signal: stop.signal });
+    try {
+      for (;;) {
+        const step = await output.next();
+        if (step.done) return step.value;
+        stop.signal.throwIfAborted();
+        try {
+          await (step.value.stream === 'stdout' ? onStdout : onStderr)?.(step.value.text);
+        } catch (error) {
+          callbackFailed = true;
+          throw error;
+        }
+      }
+    } finally {
+      await output.return(undefined as never);
     }
   };
   return orCleanUp(run(), signal, async (error) => {
+    stop.abort(error);
     // A command whose connection was lost goes on: the error says how to attach to it.
-    const goesOn = error instanceof MayflyError && !signal?.aborted;
-    if (reading.executionId !== undefined && !goesOn) await kill(connection, reading.executionId);
+    if (callbackFailed || signal?.aborted) await kill(connection, reading.executionId);
   });
 }
 
@@ -95,10 +110,24 @@ function startCall(sandboxId: string, command: CommandLine, options: CommandOpti
   };
 }
 
-/** Kills the command of a stream that nobody wants any more. */
-async function endStarted(connection: Connection, stream: Response): Promise<void> {
-  for await (const { event, data } of readEvents(stream)) {
-    if (event === 'start') return await kill(connection, (JSON.parse(data) as { id: string }).id);
+/** Reads the stream of a new command up to its start, which says its id. Throws a ConnectionError if it is cut before. */
+async function untilStart(
+  response: Response,
+  signal: AbortSignal,
+): Promise<{ stream: CommandStream; reading: Reading }> {
+  const stream = streamOf(response, signal);
+  try {
+    for (;;) {
+      const { value: event } = await stream.events.next();
+      if (event === undefined) throw new ConnectionError('The stream ended.', { mayHaveHappened: true });
+      if (event.event !== 'start') continue;
+      const { id } = JSON.parse(event.data) as { id: string };
+      return { stream, reading: { executionId: id, position: event.id, missedBytes: 0 } };
+    }
+  } catch (cause) {
+    if (!(cause instanceof ConnectionError)) throw cause;
+    const message = `The command may or may not have run: the connection was lost before it had started. ${cause.message}`;
+    throw new ConnectionError(message, { cause, mayHaveHappened: true });
   }
 }
 

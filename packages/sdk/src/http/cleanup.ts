@@ -1,4 +1,4 @@
-import { pause } from './request.ts';
+import { pause } from './timer.ts';
 
 /** How long a call that is aborted waits for what it started to be cleaned up. The cleanup goes on behind it. */
 const cleanupMs = 10_000;
@@ -16,7 +16,9 @@ export async function orCleanUp<Result>(
     return await untilAborted(work, signal);
   } catch (error) {
     const cleaned = cleanUp(error).catch(() => undefined);
-    await Promise.race([cleaned, pause(cleanupMs)]);
+    const done = new AbortController();
+    const timeout = pause(cleanupMs, done.signal).catch(() => undefined);
+    await Promise.race([cleaned.finally(() => done.abort()), timeout]);
     throw error;
   }
 }

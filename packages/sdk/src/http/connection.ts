@@ -8,10 +8,16 @@ export interface RequestSettings {
   readonly maxRetries: number;
   /** The first pause before a retry. It doubles with each one. */
   readonly retryDelayMs: number;
+  /** How long a stream that was cut is reopened without progress before the call fails. */
+  readonly reconnectMs: number;
 }
 
 /** Where requests go, and with which key. */
-export interface Connection extends RequestSettings {
+export interface Connection extends Omit<RequestSettings, 'requestTimeoutMs' | 'deadlineMs'> {
+  /** As configured for the client. Undefined if it was not: the default depends on the call. */
+  readonly requestTimeoutMs: number | undefined;
+  /** As configured for the client. Undefined if it was not: the default depends on the call. */
+  readonly deadlineMs: number | undefined;
   /** Ends with the version prefix, without a slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -35,20 +41,33 @@ export interface Call extends RequestOptions {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the version prefix. Ids are encoded by `path`. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
   /** Sent as JSON, in the casing of the API. */
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether the request may be sent again when it may have been carried out already. */
   readonly repeatable: boolean;
   /** Called with the error of every attempt that fails. */
   readonly onFailure?: (error: unknown) => void;
   /** Lets an attempt that was sent come to its end when the signal aborts, so that its outcome is known. */
   readonly finishesAttempts?: boolean;
+  /** Whether it waits for a machine, as creates, snapshots, forks and rollbacks do. Its default times are longer. */
+  readonly slow?: boolean;
 }
 
-/** Times for calls that wait for a machine: creates, snapshots, forks and rollbacks. */
-export const slowCall = { requestTimeoutMs: 290_000, deadlineMs: 600_000 } as const;
+type Times = Pick<RequestSettings, 'requestTimeoutMs' | 'deadlineMs'>;
+
+const defaultTimes: Times = { requestTimeoutMs: 60_000, deadlineMs: 300_000 };
+const slowTimes: Times = { requestTimeoutMs: 290_000, deadlineMs: 600_000 };
+
+/** The times of a call: its own, else those of the client, else the defaults. */
+export function timesOf(connection: Connection, call: Pick<Call, 'requestTimeoutMs' | 'deadlineMs' | 'slow'>): Times {
+  const defaults = call.slow ? slowTimes : defaultTimes;
+  return {
+    requestTimeoutMs: call.requestTimeoutMs ?? connection.requestTimeoutMs ?? defaults.requestTimeoutMs,
+    deadlineMs: call.deadlineMs ?? connection.deadlineMs ?? defaults.deadlineMs,
+  };
+}
 
 /** Builds a path with encoded parts: path\`/sandboxes/${id}\`. */
 export function path(texts: TemplateStringsArray, ...parts: readonly (string | number)[]): string {

@@ -26,7 +26,7 @@ describe('a stream of events', () => {
 
   it('that is silent for too long counts as lost', async () => {
     const silent = responseOf(() => new Promise<void>(() => {}));
-    await expect(readEvents(silent, undefined, 20).next()).rejects.toThrow(ConnectionError);
+    await expect(readEvents(silent, { silenceMs: 20 }).next()).rejects.toThrow(ConnectionError);
   });
 
   it('that is cut counts as lost', async () => {
@@ -38,7 +38,7 @@ describe('a stream of events', () => {
     const abort = new AbortController();
     const reading = readEvents(
       responseOf(() => new Promise<void>(() => {})),
-      abort.signal,
+      { signal: abort.signal },
     ).next();
     abort.abort(new Error('enough'));
     await expect(reading).rejects.toThrow('enough');

@@ -1,10 +1,20 @@
 import { ConnectionError } from '../errors.ts';
+import { startTimer } from './timer.ts';
 
 /** One server-sent event. */
 export interface StreamEvent {
   readonly id: string | undefined;
   readonly event: string;
   readonly data: string;
+}
+
+export interface ReadOptions {
+  /** Ends the reading with its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long nothing may come before the connection counts as dead. */
+  readonly silenceMs?: number;
+  /** Called whenever something arrives, also comments. */
+  readonly onBytes?: () => void;
 }
 
 /** The service sends at least a comment every 15 s, so that a silence this long means a dead connection. */
@@ -14,11 +24,8 @@ const longestSilenceMs = 60_000;
  * Reads the events of a stream as they arrive, no faster than the caller takes them. Ends when the stream ends; throws a ConnectionError when it is cut
  * or silent, and the reason of the signal when it aborts.
  */
-export async function* readEvents(
-  response: Response,
-  signal?: AbortSignal,
-  silenceMs = longestSilenceMs,
-): AsyncGenerator<StreamEvent, void> {
+export async function* readEvents(response: Response, options: ReadOptions = {}): AsyncGenerator<StreamEvent, void> {
+  const { signal, silenceMs = longestSilenceMs, onBytes } = options;
   if (response.body === null) return;
   const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
   const parser = new EventParser();
@@ -26,6 +33,7 @@ export async function* readEvents(
     for (;;) {
       const { done, value } = await nextChunk(reader, silenceMs, signal);
       if (done) return;
+      onBytes?.();
       yield* parser.push(value);
     }
   } finally {
@@ -33,7 +41,11 @@ export async function* readEvents(
   }
 }
 
-async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>, silenceMs: number, signal?: AbortSignal) {
+async function nextChunk(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  silenceMs: number,
+  signal: AbortSignal | undefined,
+) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let abort = () => {};
   try {
@@ -41,7 +53,7 @@ async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>, silenc
       signal?.throwIfAborted();
       abort = () => reject(signal?.reason);
       signal?.addEventListener('abort', abort, { once: true });
-      timer = setTimeout(
+      timer = startTimer(
         () => reject(new ConnectionError(`The stream was silent for ${silenceMs} ms.`, { mayHaveHappened: true })),
         silenceMs,
       );

@@ -7,7 +7,9 @@ import {
   ConnectionError,
   InternalError,
   type Mayfly,
+  RateLimitExceededError,
   RequestTimeoutError,
+  SandboxEndedError,
   UnexpectedResponseError,
 } from '../index.ts';
 
@@ -24,6 +26,7 @@ afterAll(async () => {
   await api[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  proxy.clear();
   for await (const sandbox of mayfly.sandboxes.list()) await sandbox.delete();
   proxy.received.length = 0;
   api.live.commands.clear();
@@ -42,6 +45,8 @@ const respond = (status: number, type?: string, headers?: Record<string, string>
   ...(type !== undefined && { type }),
   ...(headers && { headers }),
 });
+
+const cutAtOnce: Fault = { kind: 'cut', afterBytes: 1 };
 
 /** Every way in which one request can fail and be worth another one. */
 const passing: readonly (readonly [string, Fault])[] = [
@@ -73,6 +78,36 @@ describe('a create', () => {
     proxy.plan(create, ...drops);
     await expect(mayfly.sandboxes.create()).rejects.toThrow(ConnectionError);
     await expect.poll(running).toBe(0);
+  });
+
+  it('that was carried out and then refused leaves no sandbox', async () => {
+    proxy.plan(create, { kind: 'drop after' }, respond(429, 'rate_limit_exceeded', { 'retry-after': '3600' }));
+    await expect(mayfly.sandboxes.create()).rejects.toThrow(RateLimitExceededError);
+    await expect.poll(running).toBe(0);
+  });
+
+  it('that fails is asked for once more with the shortest lifetime', async () => {
+    const lifetimes: unknown[] = [];
+    const client = api.client({
+      maxRetries: 1,
+      fetch: async (input, init) => {
+        if (init?.method !== 'POST') return fetch(input, init);
+        lifetimes.push((JSON.parse(init.body as string) as { timeout_minutes: unknown }).timeout_minutes);
+        if (lifetimes.length < 3) throw new TypeError('lost');
+        return fetch(input, init);
+      },
+    });
+    await expect(client.sandboxes.create({ lifetimeMinutes: 30 })).rejects.toThrow(ConnectionError);
+    expect(lifetimes).toEqual([30, 30, 1]);
+    await expect.poll(running).toBe(0);
+  });
+
+  it('with the key of a sandbox that has ended says so', async () => {
+    const first = await mayfly.sandboxes.create({ idempotencyKey: 'ended' });
+    await first.delete();
+    const error = await mayfly.sandboxes.create({ idempotencyKey: 'ended' }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SandboxEndedError);
+    expect(error).toMatchObject({ sandboxId: first.id, reason: 'deleted', type: 'sandbox_not_running', status: 409 });
   });
 
   it('that is aborted leaves no sandbox', async () => {
@@ -184,10 +219,52 @@ describe('a command', () => {
     const sandbox = await mayfly.sandboxes.create();
     api.live.onStart = (command) => command.print('stdout', 'first\n');
     proxy.plan(exec, { kind: 'cut', afterBytes: 90 });
-    proxy.plan(/\/stream$/, ...Array.from({ length: 5 }, (): Fault => ({ kind: 'drop before' })));
+    proxy.plan(/\/stream$/, ...Array.from({ length: 500 }, (): Fault => ({ kind: 'drop before' })));
+    const impatient = await api.client({ baseUrl: proxy.url, reconnectMs: 500 }).sandboxes.get(sandbox.id);
+    const error = await impatient.exec('make').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ executionId: [...api.live.commands.keys()][0] });
+  });
+
+  it.each(passing)('whose stream is cut is continued after any number of failures: %s', async (_, fault) => {
+    const sandbox = await mayfly.sandboxes.create();
+    api.live.onStart = (command) => {
+      command.print('stdout', 'first\n');
+      command.end(resultOf({ exitCode: 4 }));
+    };
+    proxy.plan(exec, { kind: 'cut', afterBytes: 90 });
+    proxy.plan(/\/stream$/, ...Array.from({ length: 7 }, () => (fault.kind === 'drop after' ? cutAtOnce : fault)));
+    expect((await sandbox.exec('make')).exitCode).toBe(4);
+    expect(proxy.count(/\/stream$/)).toBe(8);
+  });
+
+  it('whose stream is refused until the end rejects as a lost connection', async () => {
+    const sandbox = await api.client({ baseUrl: proxy.url, reconnectMs: 500 }).sandboxes.create();
+    api.live.onStart = (command) => command.print('stdout', 'first\n');
+    proxy.plan(exec, { kind: 'cut', afterBytes: 90 });
+    proxy.plan(/\/stream$/, ...Array.from({ length: 500 }, () => respond(503, 'capacity_unavailable')));
     const error = await sandbox.exec('make').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ executionId: [...api.live.commands.keys()][0] });
+  });
+
+  it('whose stream is cut after each replay of its start is lost in the end', async () => {
+    const start = 'id: 0\nevent: start\ndata: {"id":"exe_1"}\n\n';
+    const client = api.client({ reconnectMs: 300, fetch: async () => new Response(start) });
+    const error = await client
+      .command('exe_1')
+      .wait()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ executionId: 'exe_1' });
+  });
+
+  it('whose stream is cut is not continued without retries', async () => {
+    const sandbox = await api.client({ baseUrl: proxy.url, maxRetries: 0 }).sandboxes.create();
+    api.live.onStart = (command) => command.print('stdout', 'first\n');
+    proxy.plan(exec, { kind: 'cut', afterBytes: 90 });
+    await expect(sandbox.exec('make')).rejects.toThrow(ConnectionError);
+    expect(proxy.count(/\/stream$/)).toBe(0);
   });
 });
 

@@ -1,9 +1,10 @@
-import { ApiError } from '../api/api-error.ts';
+import { ApiError, MayflyError } from '../api/api-error.ts';
 import { fromApi } from '../api/casing.ts';
 import { ConnectionError, RequestTimeoutError, UnexpectedResponseError } from '../errors.ts';
-import type { Call, Connection } from './connection.ts';
+import { type Call, type Connection, timesOf } from './connection.ts';
 import { errorOf } from './read-error.ts';
 import { decideRetry } from './retry.ts';
+import { pause, startTimer } from './timer.ts';
 
 /** The body of a response, with its status. */
 export interface Answer {
@@ -51,10 +52,17 @@ export function isUncertain(error: unknown): boolean {
   );
 }
 
-/** Opens a stream of events. The time that one attempt may take counts until its first byte. */
-export function requestStream(connection: Connection, call: Call): Promise<Response> {
+/** Opens a stream of events. What `begin` reads of it belongs to the attempt, with its timeout and retries. */
+export function requestStream<Begun>(
+  connection: Connection,
+  call: Call,
+  begin: (response: Response) => Promise<Begun>,
+): Promise<Begun> {
   const headers = { ...call.headers, accept: 'text/event-stream' };
-  return withRetries(connection, { ...call, headers }, (attempt) => attempt.send());
+  return withRetries(connection, { ...call, headers }, async (attempt) => {
+    const response = await attempt.send();
+    return attempt.read(() => begin(response));
+  });
 }
 
 async function withRetries<Result>(
@@ -63,7 +71,7 @@ async function withRetries<Result>(
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
   const { signal, repeatable } = call;
-  const deadlineAtMs = Date.now() + (call.deadlineMs ?? connection.deadlineMs);
+  const deadlineAtMs = Date.now() + timesOf(connection, call).deadlineMs;
   const { retryDelayMs } = connection;
   const maxRetries = call.maxRetries ?? connection.maxRetries;
   for (let retries = 0; ; ) {
@@ -100,8 +108,8 @@ class Attempt {
     this.#connection = connection;
     this.#call = call;
     const remainingMs = Math.max(deadlineAtMs - Date.now(), 1);
-    this.#timeoutMs = Math.min(call.requestTimeoutMs ?? connection.requestTimeoutMs, remainingMs);
-    this.#timer = setTimeout(() => {
+    this.#timeoutMs = Math.min(timesOf(connection, call).requestTimeoutMs, remainingMs);
+    this.#timer = startTimer(() => {
       this.#timedOut = true;
       this.#abort.abort();
     }, this.#timeoutMs);
@@ -139,6 +147,7 @@ class Attempt {
         const message = `${origin} did not respond within ${this.#timeoutMs} ms.`;
         throw new RequestTimeoutError(message, { cause, mayHaveHappened: true });
       }
+      if (cause instanceof MayflyError) throw cause;
       const message = `The connection to ${origin} failed: ${reasonOf(cause)}. Check that the service is running and that the base URL is right.`;
       throw new ConnectionError(message, { cause, mayHaveHappened: !wasRefused(cause) });
     }
@@ -175,20 +184,4 @@ function causesOf(error: unknown): string {
   const own = `${error.message || error.name}${code}`.replaceAll('\n', ' ');
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
   return inner === undefined ? own : `${own}\n${causesOf(inner)}`;
-}
-
-/** Waits, or throws the reason of the signal. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }

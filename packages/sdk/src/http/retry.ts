@@ -45,7 +45,8 @@ export function decideRetry(error: unknown, state: RetryState): Retry | undefine
   return pauseMs < state.remainingMs ? { pauseMs, counts: !isRateLimit } : undefined;
 }
 
-function mayBeRepeated(error: unknown, repeatable: boolean): boolean {
+/** Whether a request that failed in this way may succeed later. `repeatable` as in RetryState. */
+export function mayBeRepeated(error: unknown, repeatable: boolean): boolean {
   if (error instanceof ApiError) {
     const entry = Object.hasOwn(errorTable, error.type) ? errorTable[error.type as ErrorType] : undefined;
     return entry?.retry === 'with_backoff' && (repeatable || harmless.has(error.type));

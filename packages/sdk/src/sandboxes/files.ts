@@ -22,7 +22,7 @@ export class Files {
   }
 
   /** The content of a file as bytes. */
-  async readBytes(path: string, options: RequestOptions = {}): Promise<Uint8Array> {
+  async readBytes(path: string, options: RequestOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
     const { content } = await this.#get<FileContent>({ path, encoding: 'base64' }, options);
     return decodeBase64(content);
   }
@@ -41,7 +41,10 @@ export class Files {
   }
 
   /** Deletes a file, or with `recursive` a folder. */
-  async remove(path: string, options: RequestOptions & { readonly recursive?: boolean } = {}): Promise<void> {
+  async remove(
+    path: string,
+    options: RequestOptions & { readonly recursive?: boolean | undefined } = {},
+  ): Promise<void> {
     const { recursive, ...others } = options;
     await this.#caller.remove({ path: '/files', query: { path, recursive }, ...others });
   }

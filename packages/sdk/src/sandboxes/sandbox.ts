@@ -1,10 +1,11 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { ApiError } from '../api/api-error.ts';
 import type { ExecutionSummary, SandboxInfo, Snapshot, Stats } from '../api/resources.ts';
 import { Command } from '../commands/command.ts';
 import type { CommandLine } from '../commands/command-line.ts';
 import { ResultPromise } from '../commands/result.ts';
 import { type ExecOptions, exec, type SpawnOptions, start } from '../commands/start.ts';
-import { type Connection, path, type RequestOptions, slowCall } from '../http/connection.ts';
+import { type Connection, path, type RequestOptions } from '../http/connection.ts';
 import { type Listing, listing } from '../http/pages.ts';
 import { openTerminal, type Terminal, type TerminalOptions } from '../terminals/terminal.ts';
 import { Files } from './files.ts';
@@ -14,18 +15,18 @@ import { SandboxCaller } from './sandbox-caller.ts';
 
 export interface SnapshotOptions extends RequestOptions {
   /** A label of your choice. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** A name by which `template` finds it, unique within the account. */
-  readonly alias?: string;
+  readonly alias?: string | undefined;
 }
 
 export interface ForkOptions extends RequestOptions {
   /** The number of copies. One unless given. */
-  readonly count?: number;
+  readonly count?: number | undefined;
   /** A label for all copies. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** After how many minutes the copies are destroyed. */
-  readonly lifetimeMinutes?: number;
+  readonly lifetimeMinutes?: number | undefined;
 }
 
 /** The copies of a sandbox that were made, and the errors of those that were not. */
@@ -97,7 +98,9 @@ export class Sandbox {
   }
 
   /** The commands of the sandbox, newest first, without their output. */
-  commands(options: RequestOptions & { readonly status?: ExecutionSummary['status'] } = {}): Listing<ExecutionSummary> {
+  commands(
+    options: RequestOptions & { readonly status?: ExecutionSummary['status'] | undefined } = {},
+  ): Listing<ExecutionSummary> {
     const { status, ...others } = options;
     const call = { path: path`/sandboxes/${this.id}/executions`, query: { status }, ...others };
     return listing(this.#caller.connection, call, (summary: ExecutionSummary) => summary);
@@ -124,13 +127,13 @@ export class Sandbox {
   snapshot({ name, alias, ...options }: SnapshotOptions = {}): Promise<Snapshot> {
     const headers = { 'idempotency-key': newIdempotencyKey() };
     const call = { method: 'POST', path: '/snapshots', body: { name, alias }, headers, repeatable: true } as const;
-    return this.#caller.request({ ...call, ...slowCall, ...options });
+    return this.#caller.request({ ...call, slow: true, ...options });
   }
 
   /** Makes copies of the sandbox as it is: memory, processes and files. Throws if none could be made. */
   async fork({ count, name, lifetimeMinutes, ...options }: ForkOptions = {}): Promise<Forks> {
     const body = { count, name, timeout_minutes: lifetimeMinutes };
-    const call = { method: 'POST', path: '/fork', body, repeatable: false, ...slowCall, ...options } as const;
+    const call = { method: 'POST', path: '/fork', body, repeatable: false, slow: true, ...options } as const;
     const { data } = await this.#caller.request<{ data: readonly ForkResult[] }>(call);
     return {
       sandboxes: data.flatMap(({ sandbox }) => (sandbox ? [new Sandbox(this.#caller.connection, sandbox)] : [])),
@@ -141,7 +144,7 @@ export class Sandbox {
   /** Puts the sandbox back into the state of a snapshot of itself. Commands that are running fail. */
   async rollback(snapshot: string | Snapshot, options: RequestOptions = {}): Promise<SandboxInfo> {
     const body = { snapshot_id: typeof snapshot === 'string' ? snapshot : snapshot.id };
-    const call = { method: 'POST', path: '/rollback', body, repeatable: true, ...slowCall, ...options } as const;
+    const call = { method: 'POST', path: '/rollback', body, repeatable: true, slow: true, ...options } as const;
     this.#info = await this.#caller.request(call);
     return this.#info;
   }

@@ -1,7 +1,8 @@
 import { fromApi } from '../api/casing.ts';
 import type { SandboxInfo } from '../api/resources.ts';
+import { SandboxEndedError } from '../errors.ts';
 import { orCleanUp } from '../http/cleanup.ts';
-import { type Call, type Connection, path, type RequestOptions, slowCall } from '../http/connection.ts';
+import { type Call, type Connection, path, type RequestOptions } from '../http/connection.ts';
 import { type Listing, listing } from '../http/pages.ts';
 import { isUncertain, request, requestJson, requestRemoval } from '../http/request.ts';
 import { newIdempotencyKey } from './idempotency-key.ts';
@@ -9,22 +10,22 @@ import { Sandbox } from './sandbox.ts';
 
 export interface CreateOptions extends RequestOptions {
   /** `small` unless given; a copy of a snapshot has the size of the snapshot. */
-  readonly size?: SandboxInfo['size'];
+  readonly size?: SandboxInfo['size'] | undefined;
   /** A label of your choice. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** After how many minutes the sandbox is destroyed. 15 unless given. */
-  readonly lifetimeMinutes?: number;
+  readonly lifetimeMinutes?: number | undefined;
   /** Makes the sandbox a copy of this snapshot. */
-  readonly snapshotId?: string;
+  readonly snapshotId?: string | undefined;
   /** Makes the sandbox a copy of the snapshot with this alias. */
-  readonly template?: string;
+  readonly template?: string | undefined;
   /** Identifies this create: repeating it returns the same sandbox. Made for you unless given, and kept over retries. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface ListOptions extends RequestOptions {
   /** Whether to include sandboxes that were deleted or have expired. */
-  readonly includeDeleted?: boolean;
+  readonly includeDeleted?: boolean | undefined;
 }
 
 /** The sandboxes of the account. */
@@ -35,7 +36,10 @@ export class Sandboxes {
     this.#connection = connection;
   }
 
-  /** Creates a sandbox and returns it when it is ready. A create that fails or is aborted leaves no sandbox. */
+  /**
+   * Creates a sandbox and returns it when it is ready. A create that fails or is aborted leaves no sandbox. Throws a SandboxEndedError if the
+   * sandbox of `idempotencyKey` is not running any more.
+   */
   async create(options: CreateOptions = {}): Promise<Sandbox> {
     const { size, name, lifetimeMinutes, snapshotId, template, idempotencyKey, ...others } = options;
     const call: Call = {
@@ -45,24 +49,27 @@ export class Sandboxes {
       headers: { 'idempotency-key': idempotencyKey ?? newIdempotencyKey() },
       repeatable: true,
       finishesAttempts: true,
-      ...slowCall,
+      slow: true,
       ...others,
     };
-    let lastFailure: unknown;
+    let mayExist = false;
     const onFailure = (error: unknown) => {
-      lastFailure = error;
+      mayExist ||= isUncertain(error);
     };
     const creating = requestJson(this.#connection, { ...call, onFailure });
     // The 200 of a key that the caller chose may be the sandbox of an earlier create, which is not ours to delete.
     const isOurs = (status: number) => idempotencyKey === undefined || status === 201;
     const created = await orCleanUp(creating, options.signal, async () => {
       const left = await creating.catch((error: unknown) => {
-        if (isUncertain(lastFailure)) return this.#replay(call);
+        if (mayExist) return this.#replay(call);
         throw error;
       });
       if (isOurs(left.status)) await this.delete((left.body as { id: string }).id);
     });
-    return new Sandbox(this.#connection, fromApi(created.body) as SandboxInfo);
+    const info = fromApi(created.body) as SandboxInfo;
+    // The sandbox of a key that was used before may have ended.
+    if (info.status !== 'running') throw new SandboxEndedError(info);
+    return new Sandbox(this.#connection, info);
   }
 
   /** A handle of a sandbox that exists, from any process. Throws a NotFoundError if it does not. */
@@ -82,8 +89,12 @@ export class Sandboxes {
     await requestRemoval(this.#connection, { path: path`/sandboxes/${id}`, ...options });
   }
 
-  /** Asks once more for a create whose outcome is not known. Its key makes it the same sandbox. */
+  /**
+   * Asks once more for a create whose outcome is not known. Its key makes it the same sandbox. If there was none, this creates one, which lives for
+   * a minute should the program end before it is deleted.
+   */
   #replay(call: Call) {
-    return requestJson(this.#connection, { ...call, signal: undefined, maxRetries: 0, requestTimeoutMs: 60_000 });
+    const body = { ...(call.body as object), timeout_minutes: 1 };
+    return requestJson(this.#connection, { ...call, body, signal: undefined, maxRetries: 0, requestTimeoutMs: 60_000 });
   }
 }

@@ -1,7 +1,11 @@
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket as TcpSocket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type StubApi, stubApi } from '../../test/stub-api.ts';
 import { ConnectionError, type Sandbox } from '../index.ts';
 import { clientFrame, FrameParser, opcodes } from './frames.ts';
+import { Terminal } from './terminal.ts';
+import { type Closing, NodeSocket, type Socket } from './web-socket.ts';
 
 let api: StubApi;
 let sandbox: Sandbox;
@@ -53,6 +57,16 @@ describe.each([
     expect(again.exitCode).toBe(5);
   });
 
+  it('ends all its readers when it is left', async () => {
+    const terminal = await sandbox.terminal();
+    const read = async () => {
+      for await (const _ of terminal);
+    };
+    const readers = [read(), read(), read()];
+    terminal.detach();
+    expect(await Promise.all(readers)).toHaveLength(3);
+  });
+
   it('that does not exist, or whose sandbox ends, is a lost connection', async () => {
     await expect(sandbox.terminal({ session: 'term_unknown' })).rejects.toThrow(ConnectionError);
     const other = await api.client().sandboxes.create();
@@ -61,6 +75,104 @@ describe.each([
       for await (const _ of terminal);
     })();
     await Promise.all([expect(reading).rejects.toThrow(ConnectionError), other.delete()]);
+  });
+});
+
+describe('a terminal that is read too slowly', () => {
+  it('is left, and its reader learns it after what was kept', async () => {
+    const closed: unknown[] = [];
+    const socket: Socket = {
+      binaryType: 'arraybuffer',
+      onmessage: null,
+      onclose: null,
+      send: () => {},
+      close: (code) => closed.push(code),
+    };
+    const terminal = new Terminal(socket, { type: 'ready', session: 'term_1', cols: 80, rows: 24 });
+    for (let count = 0; count < 20; count += 1) socket.onmessage?.({ data: new ArrayBuffer(1024 ** 2) });
+    expect(closed).toEqual([1000]);
+    let bytes = 0;
+    const read = async () => {
+      for await (const printed of terminal) bytes += printed.length;
+    };
+    await expect(read()).rejects.toThrow('Terminal term_1 was read too slowly. Join it again with its session');
+    expect(bytes).toBe(9 * 1024 ** 2);
+  });
+});
+
+describe('a terminal that is opening', () => {
+  it('rejects with the reason of the signal', async () => {
+    const abort = new AbortController();
+    class Silent {
+      onclose: ((closing: Closing) => void) | null = null;
+      constructor() {
+        queueMicrotask(() => abort.abort(new Error('enough')));
+      }
+      close(): void {
+        this.onclose?.({ code: 1006, reason: '' });
+      }
+    }
+    Object.assign(globalThis, { WebSocket: Silent });
+    try {
+      await expect(sandbox.terminal({ signal: abort.signal })).rejects.toThrow('enough');
+    } finally {
+      Object.assign(globalThis, { WebSocket: nativeSocket });
+    }
+  });
+});
+
+describe('our own WebSocket', () => {
+  const accepted = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n';
+  const answers: Readonly<Record<string, string>> = {
+    '/refused': 'HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\n',
+    '/silent': accepted,
+    // A frame with the text "hi".
+    '/deaf': `${accepted}\u0081\u0002hi`,
+  };
+  const server = createServer();
+  const connections: TcpSocket[] = [];
+  let url: URL;
+  beforeAll(async () => {
+    server.on('connection', (socket: TcpSocket) => connections.push(socket));
+    server.on('upgrade', ({ url: path = '' }, socket) => {
+      socket.on('error', () => undefined);
+      if (path !== '/deaf') socket.on('end', () => socket.end()).resume();
+      socket.write(answers[path] ?? '', 'latin1');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = new URL(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+  afterAll(() => {
+    for (const connection of connections) connection.destroy();
+    server.close();
+  });
+  const closingOf = (socket: NodeSocket) => new Promise<Closing>((resolve) => (socket.onclose = resolve));
+  const allGone = async () => {
+    await expect.poll(() => connections.every(({ destroyed }) => destroyed), { timeout: 10_000 }).toBe(true);
+  };
+
+  it('that is closed before it opened, or is refused, leaves no connection', async () => {
+    const opening = new NodeSocket(new URL('/never', url));
+    await expect.poll(() => connections.length).toBe(1);
+    opening.close();
+    expect((await closingOf(opening)).code).toBe(1000);
+    expect(await closingOf(new NodeSocket(new URL('/refused', url)))).toMatchObject({
+      reason: 'the handshake was refused',
+    });
+    await allGone();
+  });
+
+  it('whose other side is silent is lost', async () => {
+    const socket = new NodeSocket(new URL('/silent', url), { silenceMs: 50, closeMs: 50 });
+    expect(await closingOf(socket)).toEqual({ code: 1006, reason: 'nothing was received for 50 ms' });
+    await allGone();
+  });
+
+  it('that is closed ends also if the other side does not', async () => {
+    const socket = new NodeSocket(new URL('/deaf', url), { silenceMs: 60_000, closeMs: 50 });
+    const closing = closingOf(socket);
+    socket.onmessage = () => socket.close();
+    expect((await closing).code).toBe(1000);
   });
 });
 

@@ -1,20 +1,23 @@
 import { ConnectionError } from '../errors.ts';
-import { path, type RequestOptions } from '../http/connection.ts';
+import { path, type RequestOptions, timesOf } from '../http/connection.ts';
 import { request } from '../http/request.ts';
+import { startTimer } from '../http/timer.ts';
 import type { SandboxCaller } from '../sandboxes/sandbox-caller.ts';
 import { type Closing, openSocket, type Socket } from './web-socket.ts';
 
 export interface TerminalOptions extends RequestOptions {
   /** The width in characters. 80 for a new terminal; one that is running keeps its own. */
-  readonly cols?: number;
+  readonly cols?: number | undefined;
   /** The height in lines. 24 for a new terminal; one that is running keeps its own. */
-  readonly rows?: number;
+  readonly rows?: number | undefined;
   /** The terminal to join. Without it a new shell is started. */
-  readonly session?: string;
+  readonly session?: string | undefined;
 }
 
 /** What the service accepts in one message. */
 const messageBytes = 256 * 1024;
+/** How much may be printed that nobody has read. */
+const maxUnreadBytes = 8 * 1024 ** 2;
 const encoder = new TextEncoder();
 
 type ServiceMessage =
@@ -24,21 +27,29 @@ type ServiceMessage =
   | { readonly type: 'error'; readonly message: string };
 
 /**
- * A terminal with a shell. Iterate over it to read what is printed. It goes on when the connection is lost, which throws a ConnectionError: join it
- * again with its `session`.
+ * A terminal with a shell. Iterate over it to read what is printed. Leaving the iteration with `break` keeps the connection: iterate again to read
+ * on, or call `detach`. The terminal goes on when the connection is lost, or when more than 8 MiB are printed that were not read, which throws a
+ * ConnectionError: join it again with its `session`.
  */
-export class Terminal implements AsyncIterable<Uint8Array> {
+export class Terminal implements AsyncIterable<Uint8Array<ArrayBuffer>> {
   /** Identifies the terminal, for others to join it. */
   readonly session: string;
   /** Called when the size changes, also through another client. */
   onResize: ((size: { readonly cols: number; readonly rows: number }) => void) | undefined;
   readonly #socket: Socket;
-  readonly #printed: Uint8Array[] = [];
+  readonly #printed: Uint8Array<ArrayBuffer>[] = [];
+  #unreadBytes = 0;
   #cols: number;
   #rows: number;
   #exitCode: number | undefined;
-  #closed: Closing | undefined;
-  #wake = () => {};
+  /** Whether `detach` was called. */
+  #hasLeft = false;
+  /** Whether the service closed the connection in good order. */
+  #isClosed = false;
+  /** Why nothing more comes. */
+  #failure: ConnectionError | undefined;
+  /** The iterations that wait for something to happen. */
+  #waiting: (() => void)[] = [];
 
   /** Terminals are made by `sandbox.terminal`. */
   constructor(socket: Socket, ready: Extract<ServiceMessage, { type: 'ready' }>) {
@@ -48,7 +59,8 @@ export class Terminal implements AsyncIterable<Uint8Array> {
     this.#rows = ready.rows;
     socket.onmessage = ({ data }) => this.#receive(data as ArrayBuffer | string);
     socket.onclose = (event) => {
-      this.#closed = event;
+      if (event.code === 1000) this.#isClosed = true;
+      else if (this.#exitCode === undefined) this.#failure ??= lost(event);
       this.#wake();
     };
   }
@@ -67,13 +79,16 @@ export class Terminal implements AsyncIterable<Uint8Array> {
   }
 
   /** What is printed, until the shell exits or `detach` is called. Throws a ConnectionError if the connection is lost. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
     for (;;) {
+      if (this.#hasLeft) return;
       const printed = this.#printed.shift();
-      if (printed !== undefined) yield printed;
-      else if (this.#exitCode !== undefined || this.#closed?.code === 1000) return;
-      else if (this.#closed !== undefined) throw lost(this.#closed);
-      else await new Promise<void>((resolve) => (this.#wake = resolve));
+      if (printed !== undefined) {
+        this.#unreadBytes -= printed.length;
+        yield printed;
+      } else if (this.#failure !== undefined) throw this.#failure;
+      else if (this.#exitCode !== undefined || this.#isClosed) return;
+      else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
@@ -95,15 +110,33 @@ export class Terminal implements AsyncIterable<Uint8Array> {
     this.#socket.send(JSON.stringify({ type: 'close' }));
   }
 
-  /** Disconnects. The terminal goes on. */
+  /** Disconnects, which ends every iteration at once. The terminal goes on. */
   detach(): void {
+    this.#hasLeft = true;
     this.#socket.close(1000);
+    this.#wake();
   }
 
   #receive(data: ArrayBuffer | string): void {
-    if (typeof data !== 'string') this.#printed.push(new Uint8Array(data));
-    else this.#note(JSON.parse(data) as ServiceMessage);
+    if (typeof data === 'string') this.#note(JSON.parse(data) as ServiceMessage);
+    else this.#keep(new Uint8Array(data));
     this.#wake();
+  }
+
+  #keep(printed: Uint8Array<ArrayBuffer>): void {
+    this.#printed.push(printed);
+    this.#unreadBytes += printed.length;
+    if (this.#unreadBytes <= maxUnreadBytes) return;
+    const message = `Terminal ${this.session} was read too slowly. Join it again with its session, which shows the screen.`;
+    this.#failure = new ConnectionError(message, { mayHaveHappened: true });
+    this.#socket.onmessage = null;
+    this.#socket.close(1000);
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
   }
 
   #note(message: ServiceMessage): void {
@@ -127,7 +160,7 @@ export async function openTerminal(caller: SandboxCaller, options: TerminalOptio
   for (const [name, value] of Object.entries({ cols, rows, session, ticket })) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
-  return await connect(url, options.signal, options.requestTimeoutMs ?? connection.requestTimeoutMs);
+  return await connect(url, options.signal, timesOf(connection, options).requestTimeoutMs);
 }
 
 function connect(url: URL, signal: AbortSignal | undefined, timeoutMs: number): Promise<Terminal> {
@@ -136,11 +169,12 @@ function connect(url: URL, signal: AbortSignal | undefined, timeoutMs: number): 
     socket.binaryType = 'arraybuffer';
     const fail = (error: unknown) => {
       settle();
-      socket.close();
       reject(error);
+      socket.onclose = null;
+      socket.close();
     };
     const abort = () => fail(signal?.reason);
-    const timer = setTimeout(
+    const timer = startTimer(
       () => fail(new ConnectionError(`The terminal did not open within ${timeoutMs} ms.`, { mayHaveHappened: true })),
       timeoutMs,
     );

@@ -1,5 +1,6 @@
 import { MayflyError } from '../api/api-error.ts';
 import { encodeBase64 } from '../api/base64.ts';
+import { startTimer } from '../http/timer.ts';
 import { clientFrame, type Frame, FrameParser, opcodes } from './frames.ts';
 
 /** How a connection ended. */
@@ -31,26 +32,42 @@ interface Stream {
 }
 
 interface Http {
-  get(
-    url: URL,
-    options: object,
-  ): { on(event: string, listener: (response: unknown, stream: Stream, head: Uint8Array) => void): unknown };
+  get(url: URL, options: object): Handshake;
 }
+
+interface Handshake {
+  on(event: string, listener: (response: unknown, stream: Stream, head: Uint8Array) => void): unknown;
+  destroy(): unknown;
+}
+
+/** How long the other side is waited for, in milliseconds. */
+interface SocketTimes {
+  /** Without any frame. The service sends a ping every 15 s. */
+  readonly silenceMs: number;
+  /** After `close`, for the connection to end. */
+  readonly closeMs: number;
+}
+
+const defaultTimes: SocketTimes = { silenceMs: 60_000, closeMs: 3_000 };
 
 const lostCode = 1006;
 const decoder = new TextDecoder();
 
 /** A WebSocket over the HTTP client of Node.js. */
-class NodeSocket implements Socket {
+export class NodeSocket implements Socket {
   binaryType = 'arraybuffer';
   onmessage: Socket['onmessage'] = null;
   onclose: Socket['onclose'] = null;
   readonly #parser = new FrameParser();
+  readonly #times: SocketTimes;
+  readonly #handshake: Handshake;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #stream: Stream | undefined;
   #closing: Closing | undefined;
   #message: { readonly opcode: number; readonly parts: Uint8Array[] } | undefined;
 
-  constructor(url: URL) {
+  constructor(url: URL, times: SocketTimes = defaultTimes) {
+    this.#times = times;
     const key = encodeBase64(crypto.getRandomValues(new Uint8Array(16)));
     const httpUrl = new URL(url.href.replace(/^ws/, 'http'));
     const headers = {
@@ -59,10 +76,13 @@ class NodeSocket implements Socket {
       'sec-websocket-version': '13',
       'sec-websocket-key': key,
     };
-    const request = nodeHttp(httpUrl.protocol).get(httpUrl, { headers, agent: false });
-    request.on('upgrade', (_response, stream, head) => this.#open(stream, head));
-    request.on('response', () => this.#end({ code: lostCode, reason: 'the handshake was refused' }));
-    request.on('error', (error) => this.#end({ code: lostCode, reason: String(error) }));
+    this.#handshake = nodeHttp(httpUrl.protocol).get(httpUrl, { headers, agent: false });
+    this.#handshake.on('upgrade', (_response, stream, head) => this.#open(stream, head));
+    this.#handshake.on('response', () => {
+      this.#end({ code: lostCode, reason: 'the handshake was refused' });
+      this.#handshake.destroy();
+    });
+    this.#handshake.on('error', (error) => this.#end(this.#closing ?? { code: lostCode, reason: String(error) }));
   }
 
   send(data: string | Uint8Array<ArrayBuffer>): void {
@@ -71,15 +91,39 @@ class NodeSocket implements Socket {
   }
 
   close(code = 1000): void {
-    this.#closing ??= { code, reason: '' };
+    if (this.#closing !== undefined) return;
+    this.#closing = { code, reason: '' };
+    if (this.#stream === undefined) {
+      this.#handshake.destroy();
+      return;
+    }
     this.#write(opcodes.close, new Uint8Array([code >> 8, code & 0xff]));
-    this.#stream?.end();
+    this.#hangUp(this.#stream);
+  }
+
+  /** Ends the connection, by force if the other side does not. */
+  #hangUp(stream: Stream): void {
+    stream.end();
+    clearTimeout(this.#timer);
+    this.#timer = startTimer(() => stream.destroy(), this.#times.closeMs);
+  }
+
+  /** Waits for the next sign of life. */
+  #expectFrame(stream: Stream): void {
+    if (this.#closing !== undefined) return;
+    clearTimeout(this.#timer);
+    const { silenceMs } = this.#times;
+    this.#timer = startTimer(() => {
+      this.#closing ??= { code: lostCode, reason: `nothing was received for ${silenceMs} ms` };
+      stream.destroy();
+    }, silenceMs);
   }
 
   /** `head` is what came with the response to the handshake. */
   #open(stream: Stream, head: Uint8Array): void {
     this.#stream = stream;
     const receive = (chunk: Uint8Array) => {
+      this.#expectFrame(stream);
       try {
         for (const frame of this.#parser.push(chunk)) this.#receive(frame);
       } catch (error) {
@@ -87,11 +131,13 @@ class NodeSocket implements Socket {
         stream.destroy();
       }
     };
-    receive(head);
     stream.on('data', receive);
     stream.on('error', () => undefined);
-    stream.on('close', () => this.#end(this.#closing ?? { code: lostCode, reason: '' }));
-    if (this.#closing !== undefined) stream.destroy();
+    stream.on('close', () => {
+      clearTimeout(this.#timer);
+      this.#end(this.#closing ?? { code: lostCode, reason: '' });
+    });
+    receive(head);
   }
 
   #receive({ opcode, payload, isLast }: Frame): void {
@@ -101,7 +147,7 @@ class NodeSocket implements Socket {
       const code = payload.length < 2 ? 1005 : ((payload[0] ?? 0) << 8) | (payload[1] ?? 0);
       this.#closing ??= { code, reason: decoder.decode(payload.subarray(2)) };
       this.#write(opcodes.close, payload);
-      this.#stream?.end();
+      if (this.#stream !== undefined) this.#hangUp(this.#stream);
       return;
     }
     this.#message ??= { opcode, parts: [] };
