@@ -39,12 +39,15 @@ writeJson('package.json', manifest);
 copyFileSync(join(here, 'README.md'), join(folder, 'README.md'));
 copyFileSync(join(here, '../../LICENSE'), join(folder, 'LICENSE'));
 
+/** Compiles the programs without their comments, which are for the readers of the types. */
 function compile(below: string, module: string): void {
   const outDir = join(folder, below);
   mkdirSync(outDir, { recursive: true });
   const tsc = join(here, '../../node_modules/typescript/bin/tsc');
   const options = ['-p', join(here, 'tsconfig.build.json'), '--outDir', outDir, '--module', module];
-  execFileSync(process.execPath, [tsc, ...options], { stdio: 'inherit' });
+  for (const part of [['--declaration', 'false', '--removeComments'], ['--emitDeclarationOnly']]) {
+    execFileSync(process.execPath, [tsc, ...options, ...part], { stdio: 'inherit' });
+  }
 }
 
 function writeJson(file: string, value: unknown): void {
