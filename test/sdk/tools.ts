@@ -6,7 +6,7 @@ import { hashValues } from '#setup/cache/keys.ts';
 import { readEnvironment } from '#setup/environment.ts';
 
 const recipeDir = join(import.meta.dirname, 'tools');
-const installMs = 15 * 60_000;
+const installMs = 10 * 60_000;
 
 /** Runtimes, a bundler and checkers of packages, installed from npm when they are first needed. Returns the path of one of their files. */
 export async function installTools(): Promise<(path: string) => string> {

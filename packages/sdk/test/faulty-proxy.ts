@@ -13,6 +13,8 @@ export type Fault =
   | { readonly kind: 'cut'; readonly afterBytes: number }
   /** The response comes late. */
   | { readonly kind: 'slow'; readonly ms: number }
+  /** The response comes when this is fulfilled. */
+  | { readonly kind: 'hold'; readonly until: Promise<void> }
   /** Nobody carries the request out; the response has this status. */
   | {
       readonly kind: 'respond';
@@ -80,6 +82,7 @@ export class FaultyProxy {
       return void incoming.socket.destroy();
     }
     if (fault?.kind === 'slow') await sleep(fault.ms);
+    if (fault?.kind === 'hold') await fault.until;
     response.writeHead(answer.statusCode ?? 500, answer.headers);
     response.flushHeaders();
     response.once('close', () => answer.destroy());

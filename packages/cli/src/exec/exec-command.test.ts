@@ -44,7 +44,8 @@ it('-d prints the id of the execution, whose output logs shows later', async () 
   const command = shell.commands.at(-1);
   expect(command?.request.stdin).toBe(false);
   await expect.poll(() => command?.written.length).toBeGreaterThan(0);
-  expect((await mayfly('logs', execution)).stdout).toContain('one\n');
+  // Without -f it shows what has arrived within a moment.
+  await expect.poll(async () => (await mayfly('logs', execution)).stdout).toContain('one\n');
   const following = mayfly('logs', '-f', execution);
   command?.print('stdout', Buffer.from([0x74, 0xff]));
   command?.onSignal(15);

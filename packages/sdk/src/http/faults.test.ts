@@ -7,6 +7,7 @@ import {
   ConnectionError,
   InternalError,
   type Mayfly,
+  MayflyError,
   RateLimitExceededError,
   RequestTimeoutError,
   SandboxEndedError,
@@ -67,9 +68,9 @@ describe('a create', () => {
   });
 
   it('that is slower than its timeout is repeated with the same key and makes one sandbox', async () => {
-    proxy.plan(create, { kind: 'slow', ms: 2_000 });
-    const sandbox = await mayfly.sandboxes.create({ requestTimeoutMs: 500 });
-    expect(proxy.count(create)).toBe(2);
+    proxy.plan(create, { kind: 'slow', ms: 8_000 });
+    const sandbox = await mayfly.sandboxes.create({ requestTimeoutMs: 3_000 });
+    expect(proxy.count(create)).toBeGreaterThanOrEqual(2);
     expect((await mayfly.sandboxes.list().all()).map(({ id }) => id)).toEqual([sandbox.id]);
   });
 
@@ -112,10 +113,12 @@ describe('a create', () => {
 
   it('that is aborted leaves no sandbox', async () => {
     const abort = new AbortController();
-    proxy.plan(create, { kind: 'slow', ms: 500 });
+    const { promise: until, resolve: respondNow } = Promise.withResolvers<void>();
+    proxy.plan(create, { kind: 'hold', until });
     const creating = mayfly.sandboxes.create({ signal: abort.signal });
     await expect.poll(() => proxy.count(create)).toBe(1);
     abort.abort(new Error('changed my mind'));
+    respondNow();
     await expect(creating).rejects.toThrow('changed my mind');
     await expect.poll(running).toBe(0);
     expect(proxy.count(create)).toBe(1);
@@ -140,7 +143,8 @@ describe('a create', () => {
     [{ kind: 'slow', ms: 1_000 } satisfies Fault, RequestTimeoutError],
   ])('throws the last error when it keeps failing: %j', async (fault, expected) => {
     proxy.plan(create, fault, fault);
-    const creating = mayfly.sandboxes.create({ maxRetries: 1, requestTimeoutMs: 300 });
+    const requestTimeoutMs = fault.kind === 'slow' ? 300 : 60_000;
+    const creating = mayfly.sandboxes.create({ maxRetries: 1, requestTimeoutMs });
     await expect(creating).rejects.toThrow(expected);
     await expect.poll(running).toBe(0);
   });
@@ -293,7 +297,8 @@ describe('other requests', () => {
   it('a deadline ends a call with all its retries', async () => {
     proxy.plan(/account$/, ...Array.from({ length: 50 }, () => respond(503, 'capacity_unavailable')));
     const call = mayfly.account({ deadlineMs: 300, maxRetries: 50 });
-    await expect(call).rejects.toThrow(CapacityUnavailableError);
+    // The last attempt may itself run into the deadline.
+    await expect(call).rejects.toThrow(MayflyError);
     expect(proxy.count(/account$/)).toBeLessThan(50);
   });
 

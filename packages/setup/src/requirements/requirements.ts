@@ -74,6 +74,8 @@ const testTools: readonly RequiredTool[] = [
   { name: 'certutil', debianPackage: 'libnss3-tools' },
   // The commands of the README use it.
   { name: 'curl', debianPackage: 'curl' },
+  // The command line is tested on a terminal that a Python program opens.
+  { name: 'python3', debianPackage: 'python3' },
 ];
 
 /** Everything the host must have for a purpose. */
