@@ -35,6 +35,8 @@ it.each(length<readonly DatabaseName[]>(databaseNames.slice(0, 1), databaseNames
     const pending = others.map(({ id }) => exec(service, id, 'sleep 60').catch(() => 'lost'));
     const runningCommands = () => readNumber(database, "select count(*) from executions where status = 'running'");
     await expect.poll(runningCommands).toBe(others.length);
+    // Without its host process the service cannot complete the next create before the power is cut.
+    service.pauseHostProcess();
     const creating = createWithKey(service, 'interrupted').catch(() => 'lost');
     const provisioning = () => readNumber(database, "select count(*) from sandboxes where status = 'provisioning'");
     await expect.poll(provisioning, { interval: 5 }).toBe(1);

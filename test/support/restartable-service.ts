@@ -94,6 +94,12 @@ export class RestartableService implements Target {
     return () => void signalProcess(pid, 'SIGCONT');
   }
 
+  /** Stops the host process until it is killed: no machine is started or ended meanwhile. */
+  pauseHostProcess(): void {
+    const { host } = this.processes;
+    expect(host !== undefined && signalProcess(host, 'SIGSTOP')).toBe(true);
+  }
+
   /** The SQLite file. */
   get databasePath(): string {
     return join(this.dataDir, 'service', 'mayfly.db');

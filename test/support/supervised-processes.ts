@@ -50,7 +50,7 @@ export function supervisedBy(supervisorPid: number): Supervised {
   return { host, service: confined.find((pid) => commandOf(pid).includes('src/app/main.ts')) };
 }
 
-/** Kills supervisor, host process and service, as if the power of only these had been cut. Machines keep running. */
+/** Kills supervisor, host process and service at the same moment, as if the power of only these had been cut. Machines keep running. */
 export async function crash(supervisor: ChildProcess): Promise<void> {
   const { pid } = supervisor;
   if (pid === undefined || supervisor.exitCode !== null || supervisor.signalCode !== null) return;
@@ -61,7 +61,9 @@ export async function crash(supervisor: ChildProcess): Promise<void> {
   // The children of the host process are machines, which go on.
   const jails = children.filter((child) => commandOf(child).includes(' confine '));
   const killed = [...children, ...jails.flatMap(childrenOf)];
-  for (const child of children) signalProcess(child, 'SIGKILL');
+  // One that still ran after another was killed could still answer a request.
+  for (const child of killed) signalProcess(child, 'SIGSTOP');
+  for (const child of killed) signalProcess(child, 'SIGKILL');
   signalProcess(pid, 'SIGKILL');
   await exited;
   // A thread that is writing to the disk ends only when that is done.
