@@ -451,8 +451,8 @@ const rows: readonly Row[] = [
   },
   {
     name: 'sdk/snippets',
-    shows: 'the programs in the README of the SDK run as they are printed',
-    sources: ['packages/sdk'],
+    shows: 'the programs in the documentation of the SDK, and the recipes, run as they are printed',
+    sources: ['packages/sdk', 'docs/sdk.md', 'docs/recipes.md'],
   },
   {
     name: 'service/commands',
