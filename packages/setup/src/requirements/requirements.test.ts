@@ -42,5 +42,14 @@ test('an x64 machine needs its own QEMU', () => {
 test('only the tests need a database server and a browser', () => {
   const names = (purpose: 'service' | 'tests') => requiredTools('arm64', purpose).map(({ name }) => name);
   expect(names('service')).not.toContain('postgres');
-  expect(names('tests')).toEqual([...names('service'), 'postgres', 'chromium', 'certutil', 'curl', 'python3']);
+  expect(names('tests')).toEqual([
+    ...names('service'),
+    'postgres',
+    'chromium',
+    'certutil',
+    'curl',
+    'python3',
+    'zsh',
+    'fish',
+  ]);
 });

@@ -76,6 +76,9 @@ const testTools: readonly RequiredTool[] = [
   { name: 'curl', debianPackage: 'curl' },
   // The command line is tested on a terminal that a Python program opens.
   { name: 'python3', debianPackage: 'python3' },
+  // So is its completion in these shells.
+  { name: 'zsh', debianPackage: 'zsh' },
+  { name: 'fish', debianPackage: 'fish' },
 ];
 
 /** Everything the host must have for a purpose. */
