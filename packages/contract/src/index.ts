@@ -23,6 +23,7 @@ export { openApiDocument } from './openapi/document.ts';
 export { type Block, type Chapter, guide } from './openapi/guide.ts';
 export { exampleOf } from './openapi/publish-schema.ts';
 export type {
+  CodeSample,
   JsonSchema,
   OpenApiDocument,
   OperationObject,

@@ -23,5 +23,6 @@ export type { Ports } from './sandboxes/ports.ts';
 export { type ForkOptions, type Forks, Sandbox, type SnapshotOptions } from './sandboxes/sandbox.ts';
 export type { CreateOptions, ListOptions, Sandboxes } from './sandboxes/sandboxes.ts';
 export type { Snapshots } from './sandboxes/snapshots.ts';
+export type { WatchStatsOptions } from './sandboxes/watch-stats.ts';
 export { connectionOf, type MayflyOptions, type Profile, type ProfileFile, profilePathOf } from './settings.ts';
 export type { Terminal, TerminalOptions } from './terminals/terminal.ts';

@@ -1,7 +1,6 @@
 import { type ErrorEntry, errorBodySchema, errorTable, errorTypes, retryCategories } from '../error-table.ts';
 import { fixedLimits } from '../limits.ts';
 import { defineOperations } from '../operations/all-operations.ts';
-import type { Operation } from '../operations/operation.ts';
 import { type Block, type Chapter, type GuideOptions, guide } from './guide.ts';
 import { parameterComponents, publishOperation } from './publish-operation.ts';
 import { schemaPublisher } from './publish-schema.ts';
@@ -24,14 +23,15 @@ const tagDescriptions: Readonly<Record<string, string>> = {
 /** The OpenAPI 3.1 document of the API with the given limits. */
 export function openApiDocument(options: GuideOptions): OpenApiDocument {
   const { limits, publicUrl } = options;
-  const operations: readonly Operation[] = Object.values(defineOperations(limits));
+  const serverUrl = `${publicUrl}/v1`;
+  const operations = Object.values(defineOperations(limits));
   const publisher = schemaPublisher();
   const errors = new ErrorResponses();
   publisher.response(errorBodySchema);
 
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const operation of operations) {
-    const published = publishOperation(operation, publisher, errors);
+    const published = publishOperation(operation, { publisher, errors, serverUrl });
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: published };
   }
   const unknownPath = errors.of({ method: 'POST', errors: ['not_found'] });
@@ -46,7 +46,7 @@ export function openApiDocument(options: GuideOptions): OpenApiDocument {
       description: markdownOf(guide(options)),
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: `${publicUrl}/v1` }],
+    servers: [{ url: serverUrl }],
     security: [{ apiKey: [] }],
     tags: tags.map((name) => ({ name, description: tagDescriptions[name] ?? '' })),
     paths,
@@ -83,6 +83,8 @@ function markdownOf(chapters: readonly Chapter[]): string {
 function blockOf(block: Block): string {
   if ('text' in block) return block.text;
   if ('code' in block) return fenced('', block.code);
+  if ('samples' in block)
+    return block.samples.map(({ lang, source }) => fenced(lang.toLowerCase(), source)).join('\n\n');
   if ('json' in block) return fenced('json', JSON.stringify(block.json, null, 2));
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(block.head), line(block.head.map(() => '---')), ...block.rows.map(line)].join('\n');

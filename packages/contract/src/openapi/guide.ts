@@ -4,11 +4,15 @@ import { commonErrors } from '../operations/operation.ts';
 import { sizeNames, sizes } from '../resources/sandbox.ts';
 import { limitTable } from './limit-table.ts';
 import { errorExample } from './responses.ts';
+import type { CodeSample } from './types.ts';
+import { typescriptPrelude } from './typescript-samples.ts';
 
 /** A block of text, code or a table. Backquotes mark code in text and cells. */
 export type Block =
   | { readonly text: string }
   | { readonly code: string }
+  /** The same in several languages, of which the reader chooses one. */
+  | { readonly samples: readonly CodeSample[] }
   | { readonly json: unknown }
   | { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
 
@@ -45,16 +49,33 @@ export function guide({ limits, publicUrl, previewUrl }: GuideOptions): readonly
 function start(publicUrl: string): Chapter {
   const call = (method: string, path: string, body = '') =>
     `curl -X ${method} ${publicUrl}/v1${path} \\\n  -H "Authorization: Bearer $MAYFLY_API_KEY"${body}`;
+  const samples = (shell: string, typescript: string): Block => ({
+    samples: [
+      { lang: 'Shell', label: 'curl', source: shell },
+      { lang: 'TypeScript', label: 'TypeScript', source: typescript },
+    ],
+  });
   return {
     id: 'start',
     title: 'Quick start',
     blocks: [
       { text: 'Create a sandbox. The call returns once it is ready to accept commands.' },
-      { code: call('POST', '/sandboxes') },
-      { text: 'Run a command in it, using the `id` from the response:' },
-      { code: call('POST', '/sandboxes/$ID/exec', ` \\\n  -d '{"command": "uname -a"}'`) },
+      samples(
+        call('POST', '/sandboxes'),
+        `${typescriptPrelude(publicUrl)}\nconst sandbox = await mayfly.sandboxes.create();`,
+      ),
+      { text: 'Run a command in it:' },
+      samples(
+        `# ID is the id of the response.\n${call('POST', '/sandboxes/$ID/exec', ` \\\n  -d '{"command": "uname -a"}'`)}`,
+        "const { stdout } = await sandbox.exec('uname -a');\nconsole.log(stdout);",
+      ),
       { text: 'Delete it:' },
-      { code: call('DELETE', '/sandboxes/$ID') },
+      samples(call('DELETE', '/sandboxes/$ID'), 'await sandbox.delete();'),
+      { text: 'The command line does all of this at once:' },
+      { code: 'mayfly run "uname -a"' },
+      {
+        text: 'curl and the TypeScript client take the key from `MAYFLY_API_KEY`, the command line takes address and key from `mayfly login`; on the host of the service it needs none. The client is the package `@mayfly/sdk`; `packages/sdk/README.md` of the Mayfly repository says how to install it. In all samples below, `mayfly` is the client that was made above.',
+      },
     ],
   };
 }

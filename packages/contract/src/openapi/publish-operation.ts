@@ -1,5 +1,6 @@
 import { requestIdPattern } from '../fields.ts';
 import type { EventStream, Operation } from '../operations/operation.ts';
+import { curlOf, type ExampleCall } from './curl-sample.ts';
 import { exampleOf, type SchemaPublisher } from './publish-schema.ts';
 import { commonHeaders, type ErrorResponses, locationHeaders } from './responses.ts';
 import type {
@@ -12,22 +13,36 @@ import type {
   RequestBodyObject,
   ResponseObject,
 } from './types.ts';
+import { type OperationId, typescriptOf } from './typescript-samples.ts';
+
+interface PublishContext {
+  readonly publisher: SchemaPublisher;
+  readonly errors: ErrorResponses;
+  /** The base of the paths, for samples. */
+  readonly serverUrl: string;
+}
 
 /** Describes one operation. Its schemas and errors are added to the components. */
 export function publishOperation(
-  operation: Operation,
-  publisher: SchemaPublisher,
-  errors: ErrorResponses,
+  operation: Operation & { readonly id: OperationId },
+  { publisher, errors, serverUrl }: PublishContext,
 ): OperationObject {
-  const { id, tag, summary, description, body } = operation;
+  const { id, tag, method, path, summary, description, body } = operation;
+  const parameters = parametersOf(operation, publisher);
+  const requestBody = body && requestBodyOf(body, publisher);
+  const call: ExampleCall = { method, path, parameters, requestBody };
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    parameters: parametersOf(operation, publisher),
-    ...(body !== undefined && { requestBody: requestBodyOf(body, publisher) }),
+    parameters: [...parameters, ...commonParameters],
+    ...(requestBody !== undefined && { requestBody }),
     responses: { ...responsesOf(operation, publisher), ...errors.of(operation) },
+    'x-codeSamples': [
+      { lang: 'Shell', label: 'curl', source: curlOf(call, serverUrl) },
+      { lang: 'TypeScript', label: 'TypeScript', source: typescriptOf(id, call) },
+    ],
   };
 }
 
@@ -89,18 +104,17 @@ export const parameterComponents: Readonly<Record<string, ParameterObject>> = {
 
 const commonParameters: readonly Reference[] = [{ $ref: '#/components/parameters/RequestId' }];
 
-/** Path, query and header parameters, in this order. */
-function parametersOf(operation: Operation, publisher: SchemaPublisher): (ParameterObject | Reference)[] {
+/** Path, query and header parameters of its own, in this order. */
+function parametersOf(operation: Operation, publisher: SchemaPublisher): readonly ParameterObject[] {
   const { params, query, headers } = operation;
   const places = [
     ['path', params],
     ['query', query],
     ['header', headers],
   ] as const;
-  const own = places.flatMap(([place, schema]) =>
+  return places.flatMap(([place, schema]) =>
     schema === undefined ? [] : parametersIn(place, publisher.request(schema)),
   );
-  return [...own, ...commonParameters];
 }
 
 function parametersIn(place: ParameterObject['in'], object: JsonSchema): ParameterObject[] {

@@ -81,6 +81,14 @@ export interface ResponseObject {
 /** Responses by status. Errors are references to components. */
 export type Responses = Readonly<Record<string, ResponseObject | Reference>>;
 
+/** A program that calls an operation with the examples of the document, as documentation tools show it. */
+export interface CodeSample {
+  readonly lang: 'Shell' | 'TypeScript';
+  /** What readers choose it by. */
+  readonly label: string;
+  readonly source: string;
+}
+
 export interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly [string];
@@ -89,6 +97,7 @@ export interface OperationObject {
   readonly parameters: readonly (ParameterObject | Reference)[];
   readonly requestBody?: RequestBodyObject;
   readonly responses: Responses;
+  readonly 'x-codeSamples': readonly CodeSample[];
 }
 
 /** Operations by method, in lower case. */

@@ -77,7 +77,8 @@ export function runCommand(limits: Limits) {
         .transform((given) => given ?? null)
         .describe(
           `The timeout in milliseconds. When it expires, the command is killed and \`exit_code\` is 124. The default is ${limits.defaultCommandTimeoutMs}; a background command has none unless one is given.`,
-        ),
+        )
+        .meta({ examples: [limits.defaultCommandTimeoutMs] }),
       cwd: fieldOr(withoutNul('cwd', z.string({ error: 'cwd must be a string' })), workspacePath).describe(
         'The working directory of the command.',
       ),

@@ -21,14 +21,13 @@ export const openTerminal = operation({
   query: z.object({
     cols: integerParameter('cols', 1, terminalCols)
       .optional()
-      .describe('The width in characters. 80 for a new terminal; a running one keeps its own.'),
+      .describe('The width in characters. 80 for a new terminal; a running one keeps its own.')
+      .meta({ examples: [120] }),
     rows: integerParameter('rows', 1, terminalRows)
       .optional()
-      .describe('The height in lines. 24 for a new terminal; a running one keeps its own.'),
-    session: z
-      .string({ error: 'session must be given once' })
-      .optional()
-      .meta({ description: 'The terminal to join.', examples: ['term_3k5v7mq2x4r6t8w2y4a6c7e3'] }),
+      .describe('The height in lines. 24 for a new terminal; a running one keeps its own.')
+      .meta({ examples: [40] }),
+    session: z.string({ error: 'session must be given once' }).optional().describe('The terminal to join.'),
     ticket: ticketParameter,
   }),
   responses: {},

@@ -3,10 +3,9 @@ import { ExecutionFailedError, errorTable } from '../api/error-classes.ts';
 import type { Execution } from '../api/resources.ts';
 import { ConnectionError } from '../errors.ts';
 import { type Connection, path, type RequestOptions } from '../http/connection.ts';
-import { readEvents, type StreamEvent } from '../http/events.ts';
-import { request, requestStream } from '../http/request.ts';
-import { mayBeRepeated } from '../http/retry.ts';
-import { pause } from '../http/timer.ts';
+import { type EventStream, openStream, Reconnecting } from '../http/event-stream.ts';
+import type { StreamEvent } from '../http/events.ts';
+import { request } from '../http/request.ts';
 import { type Output, type OutputData, OutputDecoder } from './output.ts';
 import { CommandResult } from './result.ts';
 
@@ -19,19 +18,6 @@ export interface Reading {
   missedBytes: number;
 }
 
-/** A stream of a command that is open. */
-export interface CommandStream {
-  readonly response: Response;
-  readonly events: AsyncGenerator<StreamEvent, void>;
-  readonly openedAtMs: number;
-  /** When something last arrived, also a comment. */
-  heardAtMs: number;
-}
-
-/** A stream on which the service was heard for this long works, even if the command prints nothing. The service sends a comment every 15 s. */
-const workingMs = 15_000;
-const longestPauseMs = 5_000;
-
 /**
  * Reads the output of a command until it ends, and returns how it ended. A stream that is cut is continued where it was; a command is never started
  * again. Throws a ConnectionError if the stream cannot be continued, and an ExecutionFailedError if the command was lost.
@@ -39,11 +25,13 @@ const longestPauseMs = 5_000;
 export async function* follow(
   connection: Connection,
   reading: Reading,
-  options: { readonly first?: CommandStream; readonly signal?: AbortSignal | undefined },
+  options: { readonly first?: EventStream; readonly signal?: AbortSignal | undefined },
 ): AsyncGenerator<Output, CommandResult> {
   const { signal } = options;
   const decoder = new OutputDecoder();
-  const reconnecting = new Reconnecting(connection, signal);
+  const open = (again: RequestOptions) => openOutput(connection, reading, again);
+  const lost = (cause: unknown) => lostCommand(cause, reading.executionId);
+  const reconnecting = new Reconnecting(connection, { signal, open, lost });
   let stream = options.first ?? (await attach(connection, reading, signal));
   for (;;) {
     const { response } = stream;
@@ -63,85 +51,26 @@ export async function* follow(
       }
       throw new ConnectionError('The stream ended before the command.', { mayHaveHappened: true });
     } catch (error) {
-      if (!(error instanceof ConnectionError)) throw error;
-      if (hasAdvanced || stream.heardAtMs - stream.openedAtMs >= workingMs) reconnecting.reset();
-      stream = await reconnecting.reopen(reading, error);
-    }
-  }
-}
-
-/** Reopens the stream of a command until it makes progress again, or has made none for too long. */
-class Reconnecting {
-  readonly #connection: Connection;
-  readonly #signal: AbortSignal | undefined;
-  readonly #limitMs: number;
-  #failures = 0;
-  #giveUpAtMs: number | undefined;
-
-  constructor(connection: Connection, signal: AbortSignal | undefined) {
-    this.#connection = connection;
-    this.#signal = signal;
-    this.#limitMs = Math.min(connection.reconnectMs, connection.deadlineMs ?? Number.POSITIVE_INFINITY);
-  }
-
-  /** There was progress: what fails from here on is a new failure. */
-  reset(): void {
-    this.#failures = 0;
-    this.#giveUpAtMs = undefined;
-  }
-
-  /** Opens the stream after the last event that was read. Throws a ConnectionError that names the command if there is no time left. */
-  async reopen(reading: Reading, cut: ConnectionError): Promise<CommandStream> {
-    const { executionId } = reading;
-    this.#giveUpAtMs ??= Date.now() + this.#limitMs;
-    for (let failure: unknown = cut; ; ) {
-      const pauseMs = Math.min(this.#connection.retryDelayMs * 2 ** this.#failures, longestPauseMs);
-      const jitteredMs = pauseMs * (0.5 + Math.random() / 2);
-      const deadlineMs = this.#giveUpAtMs - Date.now() - jitteredMs;
-      if (this.#connection.maxRetries === 0 || deadlineMs <= 0) throw lostCommand(failure, executionId);
-      this.#failures += 1;
-      await pause(jitteredMs, this.#signal);
-      try {
-        return await openStream(this.#connection, reading, { signal: this.#signal, maxRetries: 0, deadlineMs });
-      } catch (error) {
-        this.#signal?.throwIfAborted();
-        if (!mayBeRepeated(error, true)) throw error;
-        failure = error;
-      }
+      stream = await reconnecting.reopen(stream, error, hasAdvanced);
     }
   }
 }
 
 /** Opens the stream of a command that was started elsewhere. */
-async function attach(
-  connection: Connection,
-  reading: Reading,
-  signal: AbortSignal | undefined,
-): Promise<CommandStream> {
+async function attach(connection: Connection, reading: Reading, signal: AbortSignal | undefined): Promise<EventStream> {
   try {
-    return await openStream(connection, reading, { signal });
+    return await openOutput(connection, reading, { signal });
   } catch (error) {
     throw error instanceof ConnectionError ? lostCommand(error, reading.executionId) : error;
   }
 }
 
 /** Opens the stream of a command after the last event that was read. */
-function openStream(connection: Connection, reading: Reading, options: RequestOptions): Promise<CommandStream> {
+function openOutput(connection: Connection, reading: Reading, options: RequestOptions): Promise<EventStream> {
   const { executionId, position } = reading;
   const headers = position === undefined ? {} : { 'last-event-id': position };
   const call = { method: 'GET', path: path`/executions/${executionId}/stream`, headers, repeatable: true } as const;
-  return requestStream(connection, { ...call, ...options }, async (response) => streamOf(response, options.signal));
-}
-
-/** Starts to read a response. */
-export function streamOf(response: Response, signal: AbortSignal | undefined): CommandStream {
-  const openedAtMs = Date.now();
-  const onBytes = () => {
-    stream.heardAtMs = Date.now();
-  };
-  const events = readEvents(response, { signal, onBytes });
-  const stream: CommandStream = { response, events, openedAtMs, heardAtMs: openedAtMs };
-  return stream;
+  return openStream(connection, { ...call, ...options });
 }
 
 /** Notes an event, and returns what it prints. */

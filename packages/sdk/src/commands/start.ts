@@ -2,9 +2,10 @@ import type { Execution } from '../api/resources.ts';
 import { ConnectionError } from '../errors.ts';
 import { orCleanUp } from '../http/cleanup.ts';
 import { type Call, type Connection, path, type RequestOptions } from '../http/connection.ts';
+import { type EventStream, streamOf } from '../http/event-stream.ts';
 import { request, requestStream } from '../http/request.ts';
 import { type CommandLine, toShell } from './command-line.ts';
-import { type CommandStream, follow, type Reading, streamOf } from './follow.ts';
+import { follow, type Reading } from './follow.ts';
 import type { CommandResult } from './result.ts';
 
 /** How a command is run. */
@@ -111,10 +112,7 @@ function startCall(sandboxId: string, command: CommandLine, options: CommandOpti
 }
 
 /** Reads the stream of a new command up to its start, which says its id. Throws a ConnectionError if it is cut before. */
-async function untilStart(
-  response: Response,
-  signal: AbortSignal,
-): Promise<{ stream: CommandStream; reading: Reading }> {
+async function untilStart(response: Response, signal: AbortSignal): Promise<{ stream: EventStream; reading: Reading }> {
   const stream = streamOf(response, signal);
   try {
     for (;;) {

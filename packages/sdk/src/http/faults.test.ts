@@ -272,6 +272,39 @@ describe('a command', () => {
   });
 });
 
+describe('a stream of measurements', () => {
+  const stats = /\/stats\/stream/;
+
+  it('that is cut is reopened', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    proxy.plan(stats, cutAtOnce, { kind: 'drop before' }, respond(503, 'capacity_unavailable'));
+    for await (const { cpu } of sandbox.watchStats()) {
+      expect(cpu.count).toBe(2);
+      break;
+    }
+    expect(proxy.count(stats)).toBe(4);
+  });
+
+  it('that cannot be reopened rejects as a lost connection', async () => {
+    const sandbox = await api.client({ baseUrl: proxy.url, reconnectMs: 300 }).sandboxes.create();
+    proxy.plan(stats, cutAtOnce, ...Array.from({ length: 500 }, (): Fault => ({ kind: 'drop before' })));
+    await expect(sandbox.watchStats().next()).rejects.toThrow(ConnectionError);
+  });
+
+  it('that is cut ends without an error if the sandbox has ended meanwhile', async () => {
+    const { id } = await mayfly.sandboxes.create();
+    proxy.plan(stats, cutAtOnce);
+    const deletingBeforeReopening: typeof fetch = async (input, init) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input);
+      if (stats.test(pathname) && proxy.count(stats) === 1) await mayfly.sandboxes.delete(id);
+      return fetch(input, init);
+    };
+    const client = api.client({ baseUrl: proxy.url, fetch: deletingBeforeReopening });
+    const watching = (await client.sandboxes.get(id)).watchStats().next();
+    expect(await watching).toEqual({ done: true, value: undefined });
+  });
+});
+
 describe('other requests', () => {
   it('after a connection that was reset, the next call works', async () => {
     const sandbox = await mayfly.sandboxes.create();

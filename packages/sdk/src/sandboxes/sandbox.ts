@@ -12,6 +12,7 @@ import { Files } from './files.ts';
 import { newIdempotencyKey } from './idempotency-key.ts';
 import { Ports } from './ports.ts';
 import { SandboxCaller } from './sandbox-caller.ts';
+import { type WatchStatsOptions, watchStats } from './watch-stats.ts';
 
 export interface SnapshotOptions extends RequestOptions {
   /** A label of your choice. */
@@ -114,6 +115,11 @@ export class Sandbox {
   /** What the sandbox uses at this moment. */
   stats(options: RequestOptions = {}): Promise<Stats> {
     return this.#caller.request({ method: 'GET', path: '/stats', repeatable: true, ...options });
+  }
+
+  /** What the sandbox uses, measured every two seconds unless given, until it ends. */
+  watchStats(options: WatchStatsOptions = {}): AsyncGenerator<Stats, void> {
+    return watchStats(this.#caller, options);
   }
 
   /** Moves the expiry later, by 15 minutes unless given. */

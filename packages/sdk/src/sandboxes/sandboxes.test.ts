@@ -203,6 +203,28 @@ describe('everything else', () => {
     });
   });
 
+  it('a sandbox is measured until it ends, the caller leaves, or the signal aborts', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    for await (const { sandboxId, measuredAt } of sandbox.watchStats()) {
+      expect({ sandboxId, measuredAt }).toEqual({ sandboxId: sandbox.id, measuredAt: expect.any(Date) });
+      break;
+    }
+    const abort = new AbortController();
+    const aborted = async () => {
+      for await (const _ of sandbox.watchStats({ signal: abort.signal })) abort.abort(new Error('enough'));
+    };
+    await expect(aborted()).rejects.toThrow('enough');
+    let measured = 0;
+    for await (const { cpu } of sandbox.watchStats({ intervalSeconds: 1 })) {
+      expect(cpu.count).toBe(2);
+      measured += 1;
+      if (measured === 2) await sandbox.delete();
+    }
+    expect(measured).toBe(2);
+    await expect(sandbox.watchStats().next()).rejects.toThrow(SandboxEndedError);
+    await expect(sandbox.watchStats({ intervalSeconds: 61 }).next()).rejects.toThrow(InvalidRequestError);
+  });
+
   it('terminals are opened', async () => {
     await using sandbox = await mayfly.sandboxes.create();
     expect((await sandbox.terminal()).session).toMatch(/^term_/);
@@ -216,7 +238,6 @@ describe('everything else', () => {
     const unused = patterns.filter(({ line }) => ![...requested].some((made) => line.test(made))).map(({ id }) => id);
     // A terminal is a WebSocket. Commands are read, written to and killed in their own tests.
     expect(unused).toEqual([
-      'streamStats',
       'openTerminal',
       'getExecution',
       'streamExecution',

@@ -176,6 +176,11 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    name: 'documentation/page',
+    shows: 'the page at `/docs` in Chromium: one choice of a language for all samples, by click and keyboard',
+    sources: ['packages/contract/src/openapi', ...server('http/reference')],
+  },
+  {
     name: 'documentation/readme',
     shows: 'the commands of the README do what it says',
     sources: ['README.md', ...packageFiles, ...setup('main.ts', 'announce.ts', 'prepare.ts'), ...server('app')],
@@ -438,6 +443,11 @@ const rows: readonly Row[] = [
     shows: 'a lot of output leaves the memory of a client flat',
     sources: ['packages/sdk/src/commands', 'packages/sdk/src/http'],
     long: 'more output',
+  },
+  {
+    name: 'sdk/reference',
+    shows: 'the samples of the reference at `/docs` run on a real service and make the requests that they illustrate',
+    sources: ['packages/contract/src/openapi', 'packages/contract/src/operations', 'packages/sdk/src'],
   },
   {
     name: 'sdk/runtimes',

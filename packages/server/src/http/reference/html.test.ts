@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { html, jsonCode, prose } from './html.ts';
-import { curlOf } from './sections.ts';
+import { html, jsonCode, prose, shellCode, typescriptCode } from './html.ts';
+import { renderSamples } from './samples.ts';
 
 const hostile = `<script>alert("x")</script>&'`;
 const escaped = '&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39;';
@@ -25,25 +25,31 @@ test('JSON is highlighted', () => {
   expect(text).toContain('<span class="literal">null</span>');
 });
 
-test('the curl command quotes every example', () => {
-  const parameter = { name: 'id', in: 'path', required: true, schema: {}, example: 'a b/c' } as const;
-  const query = { name: 'path', in: 'query', required: true, schema: {}, example: "it's" } as const;
-  const operation = {
-    operationId: 'x',
-    tags: ['T'],
-    summary: '',
-    parameters: [],
-    responses: {},
-    requestBody: { required: true, content: { 'application/json': { schema: {}, example: { command: "echo 'hi'" } } } },
-  } as const;
-  const call = { serverUrl: 'http://h/v1', method: 'PUT', path: '/s/{id}', operation, parameters: [parameter, query] };
-  expect(curlOf(call)).toBe(
-    [
-      String.raw`curl -X PUT 'http://h/v1/s/a%20b%2Fc?path=it'\''s' \
-  -H "Authorization: Bearer $MAYFLY_API_KEY" \
-  -d '{
-    "command": "echo '\''hi'\''"
-  }'`,
-    ].join(''),
-  );
+test('TypeScript is highlighted and escaped', () => {
+  const { text } = typescriptCode(`const a = await f('it\\'s <b>', 60_000); // const\n  g("x // y");`);
+  expect(text).toContain('<span class="keyword">const</span> a = <span class="keyword">await</span> f(');
+  expect(text).toContain('<span class="string">&#39;it\\&#39;s &lt;b&gt;&#39;</span>');
+  expect(text).toContain('<span class="literal">60_000</span>');
+  expect(text).toContain('<span class="comment">// const</span>');
+  expect(text).toContain('<span class="string">&quot;x // y&quot;</span>');
+  expect(typescriptCode(hostile).text).not.toContain('<script>');
+  expect(shellCode(hostile).text).toContain(escaped);
+});
+
+test('code has the text that it was made of', () => {
+  const source = "for await (const { id } of list('a')) {\n  console.log(id); // 1\n}";
+  const text = typescriptCode(source)
+    .text.replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&#39;', "'");
+  expect(text).toBe(`${source}\n`);
+});
+
+test('samples have one label per language, and their code is escaped', () => {
+  const { text } = renderSamples([
+    { lang: 'Shell', label: 'curl', source: hostile },
+    { lang: 'TypeScript', label: hostile, source: hostile },
+  ]);
+  expect(text).toContain('<label for="language-shell">curl</label>');
+  expect(text).toContain(`<label for="language-typescript">${escaped}</label>`);
+  expect(text).not.toContain('<script>');
 });

@@ -35,26 +35,54 @@ export function prose(text: string): Html {
   return html`${parts}`;
 }
 
-const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?/g;
+const jsonToken = /("(?:[^"\\]|\\.)*")(?=(\s*:)?)|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?/g;
 
 /** A value as indented JSON with syntax highlighting. */
 export function jsonCode(value: unknown): Html {
-  const text = JSON.stringify(value, null, 2);
-  const parts: Html[] = [];
-  let end = 0;
-  for (const match of text.matchAll(jsonToken)) {
-    const [token, string, colon] = match;
-    parts.push(html`${text.slice(end, match.index)}`);
-    const kind = string === undefined ? 'literal' : colon === undefined ? 'string' : 'key';
-    parts.push(html`<span class="${kind}">${string ?? token}</span>${colon}`);
-    end = match.index + token.length;
-  }
-  parts.push(html`${text.slice(end)}`);
-  return codeBlock(html`${parts}`, 'JSON');
+  const code = highlight(JSON.stringify(value, null, 2), jsonToken, ([, string, colon]) => {
+    if (string === undefined) return 'literal';
+    return colon === undefined ? 'string' : 'key';
+  });
+  return codeBlock(code, 'JSON');
 }
 
 export function shellCode(text: string): Html {
-  return codeBlock(html`${text}`, 'shell');
+  return codeBlock(
+    codeLines(text, (line) => html`${line}`),
+    'shell',
+  );
+}
+
+const typescriptToken =
+  /(\/\/.*)|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|\b(await|const|for|from|import|new|of)\b|\b(?:true|false|null|\d[\d_]*)\b/g;
+
+/** TypeScript with syntax highlighting. Strings and comments end on the line on which they begin. */
+export function typescriptCode(text: string): Html {
+  return codeBlock(codeLines(text, highlightTypescript), 'TypeScript');
+}
+
+function highlightTypescript(line: string): Html {
+  return highlight(line, typescriptToken, ([, comment, string, keyword]) => {
+    if (comment !== undefined) return 'comment';
+    if (string !== undefined) return 'string';
+    return keyword === undefined ? 'literal' : 'keyword';
+  });
+}
+
+/** Text in which each match is marked with the class that `classOf` returns. */
+function highlight(text: string, token: RegExp, classOf: (match: RegExpExecArray) => string): Html {
+  const parts: Html[] = [];
+  let end = 0;
+  for (const match of text.matchAll(token)) {
+    parts.push(html`${text.slice(end, match.index)}<span class="${classOf(match)}">${match[0]}</span>`);
+    end = match.index + match[0].length;
+  }
+  return html`${parts}${text.slice(end)}`;
+}
+
+/** One element per line, so that the rest of a line that is too long can be indented. */
+function codeLines(text: string, render: (line: string) => Html): Html {
+  return html`${text.split('\n').map((line) => html`<span class="line">${render(line)}\n</span>`)}`;
 }
 
 /** Code in a box that can be scrolled with the keyboard. */

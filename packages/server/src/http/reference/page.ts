@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Block, type Chapter, guide, type Limits, type OpenApiDocument, openApiDocument } from '@mayfly/contract';
 import { codeBlock, Html, html, jsonCode, prose } from './html.ts';
+import { renderLanguageChoice, renderSamples } from './samples.ts';
 import { objectNames, operationsOf, renderObject, renderOperation } from './sections.ts';
 
 /** The OpenAPI document and the page, rendered. */
@@ -17,7 +18,7 @@ export function renderReference(limits: Limits, publicUrl: string, previewUrl: s
 }
 
 /** In cascade order: later files override earlier ones. */
-const styleFiles = ['base', 'layout', 'small-screens'];
+const styleFiles = ['base', 'layout', 'samples', 'small-screens'];
 const style = styleFiles.map((name) => readFileSync(new URL(`style/${name}.css`, import.meta.url), 'utf8')).join('\n');
 
 /** Lets the page load and run nothing, and apply only its own style. */
@@ -53,7 +54,8 @@ function renderPage(document: OpenApiDocument, chapters: readonly Chapter[], sty
 <a class="skip" href="#main">Skip to the content</a>
 <header>
   <a class="brand" href="#">${logo}<strong>${title}</strong> <span>API reference</span></a>
-  <a class="button" href="openapi.json">OpenAPI 3.1</a>
+  ${renderLanguageChoice(operationsOf(document)[0]?.operation['x-codeSamples'] ?? [])}
+  <a class="button" href="openapi.json">OpenAPI<span> 3.1</span></a>
 </header>
 <div class="layout">
   ${renderNavigation(document, before, after)}
@@ -136,6 +138,7 @@ function renderChapter({ id, title, blocks }: Chapter): Html {
 function renderBlock(block: Block, chapter: string): Html {
   if ('text' in block) return html`<p>${prose(block.text)}</p>`;
   if ('code' in block) return codeBlock(html`${block.code}`, 'code');
+  if ('samples' in block) return renderSamples(block.samples);
   if ('json' in block) return jsonCode(block.json);
   const head = block.head.map((cell) => html`<th scope="col">${cell}</th>`);
   const rows = block.rows.map((cells) => {

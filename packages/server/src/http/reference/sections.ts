@@ -8,6 +8,7 @@ import {
 } from '@mayfly/contract';
 import { type Html, html, jsonCode, prose, shellCode } from './html.ts';
 import { fieldsOf, isReference, joined, nameOf, renderFields, resolveReference, typeWords } from './render-schema.ts';
+import { renderSamples } from './samples.ts';
 
 /** An operation with its place in the document. */
 interface PlacedOperation {
@@ -29,7 +30,6 @@ export function renderOperation(document: OpenApiDocument, { method, path, opera
   const responses = Object.entries(operation.responses).filter(
     (entry): entry is [string, ResponseObject] => !isReference(entry[1]),
   );
-  const serverUrl = document.servers[0]?.url ?? '';
   const shown = responses.find(([status]) => status === '201') ?? responses[0];
   return html`
     <article class="operation" id="${operation.operationId}">
@@ -47,16 +47,17 @@ export function renderOperation(document: OpenApiDocument, { method, path, opera
         ${renderErrors(document, operation)}
       </div>
       <div class="sample">
-        <p class="label">Request</p>
-        ${shellCode(curlOf({ serverUrl, method, path, operation, parameters }))}
-        ${shown && html`<p class="label">Response ${shown[0]}</p>${renderExample(shown[1])}`}
+        ${renderSamples(operation['x-codeSamples'], 'Request')}
+        ${shown?.[1].content && html`<p class="label">Response ${shown[0]}</p>${renderExample(shown[1])}`}
       </div>
     </article>`;
 }
 
 function renderExample({ content }: ResponseObject): Html {
   const json = content?.['application/json'];
-  return json === undefined ? shellCode(content?.['text/event-stream']?.example ?? '') : jsonCode(json.example);
+  return json === undefined
+    ? shellCode(content?.['text/event-stream']?.example.trimEnd() ?? '')
+    : jsonCode(json.example);
 }
 
 function renderParameters(title: string, parameters: readonly ParameterObject[], place: string): Html | undefined {
@@ -155,41 +156,4 @@ function renderError(document: OpenApiDocument, { status, type }: PossibleError)
       <p><span class="status bad">${status}</span> <a href="#error-${type}"><code>${type}</code></a></p>
       <p>${prose(`${entry?.cause ?? ''} ${entry?.hint ?? ''}`)}</p>
     </li>`;
-}
-
-interface Call {
-  readonly serverUrl: string;
-  readonly method: string;
-  readonly path: string;
-  readonly operation: OperationObject;
-  readonly parameters: readonly ParameterObject[];
-}
-
-/** The shell command that calls the operation with the document's examples. */
-export function curlOf({ serverUrl, method, path, operation, parameters }: Call): string {
-  const lines = [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}${urlOf(serverUrl, path, parameters)}`,
-    '-H "Authorization: Bearer $MAYFLY_API_KEY"',
-  ];
-  const body = operation.requestBody?.content['application/json'].example;
-  if (body !== undefined) lines.push(`-d ${shellQuote(JSON.stringify(body, null, 2)).replaceAll('\n', '\n  ')}`);
-  return lines.join(' \\\n  ');
-}
-
-function urlOf(serverUrl: string, path: string, parameters: readonly ParameterObject[]): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (placeholder, name) => {
-    const parameter = parameters.find((one) => one.in === 'path' && one.name === name);
-    return parameter?.example === undefined ? placeholder : encodeURIComponent(String(parameter.example));
-  });
-  const query = parameters
-    .filter((one) => one.in === 'query' && one.example !== undefined)
-    .map((one) => `${one.name}=${encodeURIComponent(String(one.example))}`)
-    .join('&');
-  const url = `${serverUrl}${filled}${query === '' ? '' : `?${query}`}`;
-  return /[?&;$'"\s]/.test(url) ? shellQuote(url) : url;
-}
-
-/** Quotes a text as one shell word. */
-function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

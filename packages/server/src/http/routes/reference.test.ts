@@ -45,6 +45,41 @@ test('every link on the page has a target, and ids are unique', () => {
   }
 });
 
+/** The text of the code with this class in a part of the page. */
+function codeIn(part: string, name: string): string | undefined {
+  const [, code] = new RegExp(`<pre class="${name}".*?><code>(.*?)</code>`, 's').exec(part) ?? [];
+  const text = code?.replaceAll(/<[^>]*>/g, '').trimEnd();
+  return text?.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+}
+
+test('the page shows the samples of every operation', () => {
+  for (const operation of Object.values(document.paths).flatMap((item) => Object.values(item))) {
+    const [, part = ''] = new RegExp(`id="${operation.operationId}">(.*?)</article>`, 's').exec(page) ?? [];
+    const [curl, typescript] = operation['x-codeSamples'];
+    expect(codeIn(part, 'shell')).toBe(curl?.source);
+    expect(codeIn(part, 'typescript')).toBe(typescript?.source);
+  }
+});
+
+test('one choice of a language, which has a name, applies to all samples', () => {
+  expect(page.match(/<input [^>]*>/g)).toEqual([
+    '<input type="radio" name="language" id="language-shell" aria-label="curl" checked>',
+    '<input type="radio" name="language" id="language-typescript" aria-label="TypeScript">',
+  ]);
+  expect(page).toContain('<legend>Language of the samples</legend>');
+  const labels = [...page.matchAll(/<label for="([^"]*)">/g)].map(([, target]) => target);
+  expect(new Set(labels)).toEqual(new Set(['language-shell', 'language-typescript']));
+  const shown = page.match(/<div class="samples">/g)?.length ?? 0;
+  expect(labels.length).toBe(2 * (shown + 1));
+});
+
+test('the quick start has curl, TypeScript and the command line', () => {
+  const [, part = ''] = /id="start">(.*?)<\/section>/s.exec(page) ?? [];
+  expect(codeIn(part, 'shell')).toContain('curl -X POST https://mayfly.example.com/v1/sandboxes');
+  expect(codeIn(part, 'typescript')).toContain("new Mayfly({ baseUrl: 'https://mayfly.example.com' })");
+  expect(codeIn(part, 'code')).toBe('mayfly run "uname -a"');
+});
+
 test('the page shows every operation, field and error of the document', () => {
   for (const item of Object.values(document.paths)) {
     for (const { operationId, summary } of Object.values(item)) {
