@@ -19,6 +19,14 @@ export interface Reading {
   missedBytes: number;
 }
 
+/** How output is read. */
+export interface FollowOptions {
+  /** Ends the reading, not the command. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with false when the connection is lost, which is then restored if possible, and with true when it is back. */
+  readonly onConnection?: ((isConnected: boolean) => void) | undefined;
+}
+
 /** A stream of a command that is open. */
 export interface CommandStream {
   readonly response: Response;
@@ -39,7 +47,7 @@ const longestPauseMs = 5_000;
 export async function* follow(
   connection: Connection,
   reading: Reading,
-  options: { readonly first?: CommandStream; readonly signal?: AbortSignal | undefined },
+  options: FollowOptions & { readonly first?: CommandStream },
 ): AsyncGenerator<Output, CommandResult> {
   const { signal } = options;
   const decoder = new OutputDecoder();
@@ -65,7 +73,9 @@ export async function* follow(
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
       if (hasAdvanced || stream.heardAtMs - stream.openedAtMs >= workingMs) reconnecting.reset();
+      options.onConnection?.(false);
       stream = await reconnecting.reopen(reading, error);
+      options.onConnection?.(true);
     }
   }
 }
