@@ -64,13 +64,14 @@ describe('a full disk', () => {
 
 describe('Ctrl-C while the service does not answer', () => {
   it.each([
-    ['the sandbox is looked up', /^GET \/v1\/sandboxes/],
-    ['the terminal is opened', /^POST \/v1\/tickets/],
-  ])('ends shell when %s', async (_, path) => {
+    [['shell', 'web'], 'the sandbox is looked up', /^GET \/v1\/sandboxes/],
+    [['shell', 'web'], 'the terminal is opened', /^POST \/v1\/tickets/],
+    [['cp', 'web:notes', '-'], 'the sandbox is looked up', /^GET \/v1\/sandboxes/],
+  ])('ends %j while %s', async (args, _, path) => {
     await using proxy = await FaultyProxy.open(shell.api.url);
     const { id } = await shell.api.client().sandboxes.create({ name: 'web' });
     proxy.plan(path, { kind: 'hold', until: new Promise(() => {}) });
-    const terminal = new OnTerminal(['shell', 'web'], { ...shell.env, MAYFLY_BASE_URL: proxy.url });
+    const terminal = new OnTerminal(args, { ...shell.env, MAYFLY_BASE_URL: proxy.url });
     await expect.poll(() => proxy.count(path), wait).toBe(1);
     terminal.type('\x03');
     expect(await terminal.ended).toEqual({ code: 130, isRestored: true });
