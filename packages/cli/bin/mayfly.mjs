@@ -12,6 +12,9 @@ const main = join(root, 'packages', 'cli', 'src', 'main.ts');
 
 if (!existsSync(projectNode)) {
   fail(`error: Mayfly is not set up in ${root}. Run npm start there first.`);
+} else if (hasLostBytes()) {
+  const advice = String.raw`Write its bytes for bash in the sandbox, as in: mayfly run "printf %s $'a\xffb'"`;
+  fail(`error: An argument is not valid UTF-8. ${advice}`, 2);
 } else if (realpathSync(projectNode) === process.execPath) {
   await import(main);
 } else {
@@ -21,23 +24,18 @@ if (!existsSync(projectNode)) {
   child.on('close', (code, signal) => {
     process.exitCode = code ?? 128 + constants.signals[signal];
   });
-  process.on('SIGINT', () => isInForeground() || child.kill('SIGINT'));
-  process.on('SIGHUP', () => child.kill('SIGHUP'));
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  // A signal of the terminal reaches the child twice, which counts it once.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name));
 }
 
-/** Whether Ctrl-C in a terminal reaches this process, and therefore its child as well. See proc_pid_stat(5): pgrp and tpgid. */
-function isInForeground() {
-  try {
-    const stat = readFileSync('/proc/self/stat', 'utf8');
-    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return group === foreground;
-  } catch {
-    return false;
-  }
+/** Whether an argument has bytes that are not text, which JavaScript replaces. */
+function hasLostBytes() {
+  if (!process.argv.some((argument) => argument.includes('\uFFFD'))) return false;
+  const bytes = readFileSync('/proc/self/cmdline');
+  return !Buffer.from(bytes.toString()).equals(bytes);
 }
 
-function fail(message) {
+function fail(message, exitCode = 1) {
   process.stderr.write(`${message}\n`);
-  process.exitCode = 1;
+  process.exitCode = exitCode;
 }

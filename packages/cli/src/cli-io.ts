@@ -17,8 +17,11 @@ export interface CliIo {
   readonly nowMs?: () => number;
 }
 
-/** 1 failure, 2 invalid command line or recipe, 3 error of the API, 125 `run`, `exec` or `shell` itself failed, 130 interrupted. */
-export type ExitCode = 1 | 2 | 3 | 125 | 130;
+/** Interrupted by SIGINT, SIGTERM or SIGHUP. */
+export type InterruptedCode = 130 | 143 | 129;
+
+/** 1 failure, 2 invalid command line or recipe, 3 error of the API, 125 `run`, `exec` or `shell` itself failed, or interrupted. */
+export type ExitCode = 1 | 2 | 3 | 125 | InterruptedCode;
 
 export interface FailureOptions extends ErrorOptions {
   /** 1 unless given. */

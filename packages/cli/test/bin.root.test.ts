@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { constants, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HostShell } from './host-shell.ts';
-import { startMayfly } from './mayfly.ts';
+import { mayflyPath, startMayfly } from './mayfly.ts';
 import { OnTerminal } from './on-terminal.ts';
 
 let shell: HostShell;
@@ -58,6 +61,16 @@ describe('started by another Node.js', () => {
     expect(await shell.sandboxes()).toEqual([]);
   });
 
+  it('SIGINT that only the first process gets reaches the command, also in the foreground of a terminal', async () => {
+    const before = shell.commands.length;
+    const terminal = new OnTerminal(['run', 'echo up; exec sleep 60'], shell.env, otherNode);
+    await untilStarted(before + 1);
+    terminal.kill('SIGINT');
+    expect((await terminal.ended).code).toBe(130);
+    expect(newest()?.signals).toEqual([2]);
+    expect(await shell.sandboxes()).toEqual([]);
+  });
+
   it('a shell has the terminal for itself', async () => {
     const terminal = new OnTerminal(['shell'], shell.env, otherNode);
     const { terminals } = shell.api.service.connector;
@@ -69,4 +82,21 @@ describe('started by another Node.js', () => {
     terminals.newest.exit(5);
     expect(await terminal.ended).toEqual({ code: 5, isRestored: true });
   });
+});
+
+it('an argument that is not UTF-8 is refused, and U+FFFD itself is not', async () => {
+  const bash = async (script: string) => {
+    const child = spawn('bash', ['-c', script, 'bash', process.execPath, mayflyPath], {
+      env: { ...process.env, ...shell.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+    return { code: code as number | null, stdout, stderr };
+  };
+  expect(await bash(String.raw`"$@" run printf %s $'a\xffb'`)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/^error: An argument is not valid UTF-8\. [^\n]+\n$/),
+  });
+  expect(await bash(String.raw`"$@" run printf %s $'a\uFFFDb'`)).toMatchObject({ code: 0, stdout: 'a\uFFFDb' });
 });

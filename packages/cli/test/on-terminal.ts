@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { mayflyPath } from './mayfly.ts';
@@ -27,6 +28,16 @@ export class OnTerminal {
 
   type(keys: string): void {
     this.#child.stdin.write(`${JSON.stringify({ type: keys })}\n`);
+  }
+
+  /** Sends a signal to the command alone. */
+  kill(name: NodeJS.Signals): void {
+    this.#child.stdin.write(`${JSON.stringify({ signal: constants.signals[name] })}\n`);
+  }
+
+  /** Closes the terminal, as the window of a terminal program does. */
+  hangUp(): void {
+    this.#child.stdin.write(`${JSON.stringify({ hang_up: true })}\n`);
   }
 
   resize(cols: number, rows: number): void {

@@ -1,5 +1,6 @@
-"""Runs a program on a terminal. Reads one JSON object per line: {"type": text} or {"resize": [rows, columns]}. Copies what is printed to stdout, and ends
-with the program's exit code. The last line on stderr says whether the terminal has its old settings."""
+"""Runs a program on a terminal. Reads one JSON object per line: {"type": text}, {"resize": [rows, columns]}, {"signal": number} or {"hang_up": true}, which
+closes the terminal like its window. Copies what is printed to stdout, and ends with the program's exit code. The last line on stderr says whether the
+terminal has its old settings, unless it was closed."""
 import fcntl, json, os, pty, select, struct, sys, termios
 
 def set_size(fd, rows, columns):
@@ -28,7 +29,13 @@ while True:
         *lines, waiting = (waiting + got).split(b"\n")
         for line in lines:
             order = json.loads(line)
-            if "resize" in order:
+            if "hang_up" in order:
+                os.close(fd)
+                _, status = os.waitpid(pid, 0)
+                sys.exit(os.waitstatus_to_exitcode(status) % 256)
+            if "signal" in order:
+                os.kill(pid, order["signal"])
+            elif "resize" in order:
                 set_size(fd, *order["resize"])
             else:
                 os.write(fd, order["type"].encode())

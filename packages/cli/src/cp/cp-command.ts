@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type CliIo, usageFailure } from '../cli-io.ts';
+import { Interruption } from '../interruption.ts';
 import { printable } from '../output.ts';
-import { Interruption } from '../running/interruption.ts';
 import { addServiceOptions, clientOf, failureOf, type ServiceOptions } from '../service/client.ts';
 import { findSandbox } from '../service/find-sandbox.ts';
 import { download, downloadToStdout } from './download.ts';
@@ -48,7 +48,7 @@ async function copy(source: Location, destination: Location, options: ServiceOpt
   const mayfly = clientOf(io, options);
   using interruption = new Interruption();
   using progress = new TransferProgress(io);
-  const sandbox = await findSandbox(mayfly, remote.sandbox);
+  const sandbox = await findSandbox(mayfly, remote.sandbox, { signal: interruption.first });
   const notice = (message: string) => io.stderr.write(`${printable(message)}\n`);
   const transfer: Transfer = { sandbox, stop: interruption.first, progress, notice };
   if (remote === source) {

@@ -18,6 +18,18 @@ it('runs in the sandbox that was named, and leaves it alone', async () => {
   expect(await shell.sandboxes()).toEqual([id]);
 });
 
+it('leaves options after the first word of the command to the command', async () => {
+  const { stdout } = await mayfly('exec', '-e', 'A=x', 'web', '-e', 'B=y', 'printf', '%s|', '-d', '-i', '--', '--json');
+  expect(stdout).toBe('-d|-i|--|--json|');
+  expect(shell.commands.at(-1)?.request.env).toMatchObject({ A: 'x', B: 'y' });
+  expect(await mayfly('exec', 'web', '--nonesuch', 'ls')).toMatchObject({ code: 2, stdout: '' });
+  expect(await mayfly('exec', 'web', '--cwd', '/', '--', '-x', 'y')).toMatchObject({ code: 127 });
+  expect(await mayfly('exec', 'web', '--help')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Usage: mayfly exec'),
+  });
+});
+
 it('standard input is passed on', async () => {
   const { stdout } = await mayflyInProcess(['exec', 'web', 'tr a-z A-Z'], shell.env, [Buffer.from('quiet')]);
   expect(stdout).toBe('QUIET');
@@ -29,6 +41,9 @@ it('--json prints the execution', async () => {
 });
 
 it('an unknown sandbox is a failure of Mayfly', async () => {
+  expect(JSON.parse((await mayfly('exec', '--json', 'nothing', 'true')).stdout)).toMatchObject({
+    error: { type: 'not_found' },
+  });
   expect(await mayfly('exec', 'nothing', 'true')).toMatchObject({
     code: 125,
     stderr: expect.stringMatching(/^error: There is no sandbox "nothing"\.[^\n]*\n$/),

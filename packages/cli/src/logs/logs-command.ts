@@ -4,8 +4,9 @@ import type { Command as Execution, ExecutionSummary, Mayfly } from '@mayfly/sdk
 import { toApi } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
+import { Interruption } from '../interruption.ts';
 import { table } from '../output.ts';
-import { Interruption } from '../running/interruption.ts';
+import { ConnectionNotice } from '../running/connection-notice.ts';
 import { LiveOutput } from '../running/live-output.ts';
 import { addServiceOptions, clientOf, failureOf, type ServiceOptions } from '../service/client.ts';
 import { findSandbox } from '../service/find-sandbox.ts';
@@ -70,8 +71,10 @@ async function printOutput(execution: Execution, { follow, json }: Options, io: 
   }
   using interruption = new Interruption();
   using output = new LiveOutput(io);
+  using notice = new ConnectionNotice(io);
   const done = new AbortController();
-  const reading = execution.output({ signal: AbortSignal.any([interruption.first, output.broken, done.signal]) });
+  const signal = AbortSignal.any([interruption.first, output.broken, done.signal]);
+  const reading = execution.output({ signal, onConnection: notice.onConnection });
   const untilSilent = status === 'running' && !follow;
   for (let waitMs = firstOutputMs; ; waitMs = nextOutputMs) {
     const next = reading.next();

@@ -39,6 +39,17 @@ describe('mayfly run', () => {
     expect(shell.commands.at(-1)?.request.timeoutMs).toBe(7_000);
   });
 
+  it('-e NAME takes the value from the environment of mayfly, or leaves the variable out', async () => {
+    const args = ['run', '-e', 'TOKEN', '-e', 'UNSET_HERE', 'echo "$TOKEN,$UNSET_HERE"; env | grep -c UNSET_HERE'];
+    expect((await mayflyInProcess(args, { ...shell.env, TOKEN: 'a=b' })).stdout).toBe('a=b,\n0\n');
+  });
+
+  it('leaves options after the first word to the command', async () => {
+    expect((await run('--name', 'x', 'printf', '%s|', '-e', '--json', '--', '-f', '--help')).stdout).toBe(
+      '-e|--json|--|-f|--help|',
+    );
+  });
+
   it('creates the sandbox that was asked for, and keeps it if told to', async () => {
     const { stderr, code } = await run('--size', 'medium', '--name', 'mine', '--lifetime', '9', '--keep', 'true');
     const [id = ''] = await shell.sandboxes();
@@ -61,7 +72,7 @@ describe('mayfly run', () => {
       return join(shell.folder, name);
     };
     // The stub keeps files apart from the disk that commands see, so the command itself is what can be compared.
-    await run('-f', write('hello.py', 'print(1)'), 'a b', '--', '-x');
+    await run('-f', write('hello.py', 'print(1)'), 'a b', '-x');
     expect(shell.commands.at(-1)?.request.command).toBe("exec -- python3 /tmp/mayfly-run/hello.py 'a b' -x");
     expect(String(shell.api.service.connector.files.contents.get('/tmp/mayfly-run/hello.py'))).toBe('print(1)');
     await run('-f', write('tool', '#!/bin/sh\n'), 'x');
@@ -86,13 +97,18 @@ describe('mayfly run', () => {
     });
     const nobody = await mayflyInProcess(['run', 'true'], { ...shell.env, MAYFLY_BASE_URL: 'http://127.0.0.1:9' });
     expect(nobody).toMatchObject({ code: 125, stderr: expect.stringMatching(/^error: The connection to [^\n]*\n$/) });
+    const { MAYFLY_API_KEY: _, ...noKey } = shell.env;
+    expect(await mayflyInProcess(['run', 'true'], noKey)).toMatchObject({
+      code: 125,
+      stderr: expect.stringMatching(/^error: There is no API key [^\n]*\n$/),
+    });
     expect(await run('--size', 'huge', 'true')).toMatchObject({
       code: 125,
       stderr: expect.stringContaining('size must'),
     });
     expect((await run()).code).toBe(2);
     expect((await run('--timeout', 'soon', 'true')).code).toBe(2);
-    expect((await run('--env', 'A', 'true')).code).toBe(2);
+    expect((await run('--env', '=A', 'true')).code).toBe(2);
   });
 
   it('a sandbox that ends while the command runs is a failure of Mayfly', async () => {
@@ -185,11 +201,52 @@ describe('as a process', () => {
     child.kill('SIGINT');
     await expect.poll(() => newest()?.written.length).toBeGreaterThan(1);
     // Two that come at once count as one.
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await new Promise((resolve) => setTimeout(resolve, 700));
     child.kill('SIGINT');
     expect(await ended).toBe(130);
     expect(newest()?.signals).toEqual([2, 9]);
     await expectNoSandbox();
+  });
+
+  it('a second SIGINT during the create leaves at once', async () => {
+    await using proxy = await FaultyProxy.open(shell.api.url);
+    proxy.plan(/^POST \/v1\/sandboxes$/, { kind: 'hold', until: new Promise(() => {}) });
+    const env = { ...shell.env, MAYFLY_BASE_URL: proxy.url };
+    const { child, ended, stderr } = startMayfly(['run', 'true'], env);
+    let said = '';
+    child.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()));
+    await expect.poll(() => proxy.received.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    child.kill('SIGINT');
+    await expect.poll(() => said).toContain('Interrupted: deleting the sandbox.');
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    child.kill('SIGINT');
+    expect(await ended).toBe(130);
+    expect(await stderr).toBe('\nInterrupted: deleting the sandbox. Press Ctrl-C again to leave it to its expiry.\n');
+    for (const id of await shell.sandboxes()) await shell.api.client().sandboxes.delete(id);
+  });
+
+  it('a third SIGINT leaves at once and says that the sandbox is left', async () => {
+    await using proxy = await FaultyProxy.open(shell.api.url);
+    const never = { kind: 'hold', until: new Promise<void>(() => {}) } as const;
+    proxy.plan(/^POST .*\/kill$/, never, never, never);
+    proxy.plan(/^DELETE /, never, never);
+    const before = shell.commands.length;
+    const env = { ...shell.env, MAYFLY_BASE_URL: proxy.url };
+    const { child, ended, stderr } = startMayfly(['run', 'trap : INT; echo up; while :; do sleep 0.1; done'], env);
+    await expect.poll(() => shell.commands.length, { timeout: 10_000 }).toBe(before + 1);
+    await expect.poll(() => newest()?.written.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    for (const count of [1, 2]) {
+      child.kill('SIGINT');
+      await expect.poll(() => proxy.count(/\/kill$/), { timeout: 10_000 }).toBe(count);
+      await new Promise((resolve) => setTimeout(resolve, 700));
+    }
+    child.kill('SIGINT');
+    expect(await ended).toBe(130);
+    expect(await stderr).toMatch(
+      /^Sandbox sbx_\w+ was not deleted: Interrupted\. It keeps running until \S+\. Delete it with: mayfly rm sbx_\w+\n$/,
+    );
+    expect(proxy.count(/^DELETE /)).toBe(0);
+    for (const id of await shell.sandboxes()) await shell.api.client().sandboxes.delete(id);
   });
 
   it('SIGTERM likewise', async () => {

@@ -1,7 +1,8 @@
 import { toApi } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
-import { attach } from '../running/attach.ts';
+import { Interruption } from '../interruption.ts';
+import { attach, explainLostConnection } from '../running/attach.ts';
 import {
   addCommandOptions,
   type CommandOptions,
@@ -9,7 +10,6 @@ import {
   readCommandOptions,
 } from '../running/command-options.ts';
 import { concludeCommand, exitWith } from '../running/exit-code.ts';
-import { Interruption } from '../running/interruption.ts';
 import { addSandboxOptions, inNewSandbox, readSandboxOptions, type SandboxOptions } from '../running/new-sandbox.ts';
 import { stdinOf } from '../running/stdin.ts';
 import { addServiceOptions, clientOf, type ServiceOptions } from '../service/client.ts';
@@ -18,8 +18,9 @@ import { readScript, uploadScript } from './script.ts';
 type Options = ServiceOptions & CommandOptions & SandboxOptions & { readonly file?: string };
 
 const help = `
-A single word is a command line for bash. Several words are a program with its arguments, which no shell interprets; write -- before words that begin
-with a dash. With -f the words are the arguments of the script.
+A single word is a command line for bash. Several words are a program with its arguments, which no shell interprets. With -f the words are the
+arguments of the script. The options of run come before the first word, and everything after it belongs to the command; write -- before a first word
+that begins with a dash.
 
 Examples:
   mayfly run "echo hello from \\$(hostname)"
@@ -37,7 +38,8 @@ export function addRun(program: Command, io: CliIo): void {
     .argument('[words...]', 'the command, or with -f the arguments of the script')
     .summary('run a command in a new sandbox')
     .description('Create a sandbox, run a command in it with live output, and delete the sandbox.')
-    .option('-f, --file <script>', 'upload this script and run it');
+    .option('-f, --file <script>', 'upload this script and run it')
+    .passThroughOptions();
   addServiceOptions(addSandboxOptions(addCommandOptions(command)))
     .addHelpText('after', help)
     .action((words: string[], options: Options) => exitWith(() => run(words, options, io)));
@@ -46,7 +48,7 @@ export function addRun(program: Command, io: CliIo): void {
 async function run(words: readonly string[], options: Options, io: CliIo): Promise<number> {
   const mayfly = clientOf(io, options);
   const createOptions = readSandboxOptions(options);
-  const commandOptions = readCommandOptions(options);
+  const commandOptions = readCommandOptions(options, io);
   const script = options.file === undefined ? undefined : await readScript(options.file);
   const given = script === undefined ? commandLineOf(words) : undefined;
   using interruption = new Interruption();
@@ -56,7 +58,8 @@ async function run(words: readonly string[], options: Options, io: CliIo): Promi
     const line = given ?? (script && (await uploadScript(sandbox, script, words, signal))) ?? '';
     const stdin = stdinOf(io, options.interactive);
     const command = await sandbox.spawn(line, { ...commandOptions, stdin: stdin !== undefined, signal });
-    const result = await attach(command, { io, stdin, interruption, quiet: options.json === true });
+    const attached = attach(command, { io, stdin, interruption, quiet: options.json === true });
+    const result = await attached.catch(explainLostConnection(keep() ? command.id : undefined));
     if (options.json) io.stdout.write(`${JSON.stringify(toApi(result.execution), null, 2)}\n`);
     return concludeCommand(result, interruption, io);
   });

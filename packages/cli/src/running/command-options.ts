@@ -1,6 +1,7 @@
 import type { CommandLine, SpawnOptions } from '@mayfly/sdk';
 import type { Command } from 'commander';
-import { usageFailure } from '../cli-io.ts';
+import { type CliIo, usageFailure } from '../cli-io.ts';
+import { parseInteger } from '../numbers.ts';
 
 /** How a command in a sandbox is run. */
 export interface CommandOptions {
@@ -13,23 +14,23 @@ export interface CommandOptions {
 /** Adds the options of every command that runs something in a sandbox. */
 export function addCommandOptions(command: Command): Command {
   return command
-    .option('-e, --env <name=value>', 'environment variable of the command; may be repeated', collect)
+    .option(
+      '-e, --env <name=value>',
+      'environment variable of the command; NAME alone takes the value from here; may be repeated',
+      collect,
+    )
     .option('--cwd <folder>', 'working directory of the command (default: /workspace)')
     .option('--timeout <seconds>', 'kill the command after this time; the exit code is 124')
     .option('-i, --interactive', 'pass standard input on, even if it is a terminal');
 }
 
 /** Throws a usage failure if an option is invalid. */
-export function readCommandOptions({ env, cwd, timeout }: CommandOptions): SpawnOptions {
-  const variables = env?.map((text): [string, string] => {
-    const equals = text.indexOf('=');
-    if (equals < 1) throw usageFailure(`--env ${text} is not of the form NAME=VALUE.`);
-    return [text.slice(0, equals), text.slice(equals + 1)];
-  });
+export function readCommandOptions({ env, cwd, timeout }: CommandOptions, io: Pick<CliIo, 'env'>): SpawnOptions {
+  const variables = env?.flatMap((text) => variableOf(text, io.env));
   return {
     ...(variables && { env: Object.fromEntries(variables) }),
     ...(cwd !== undefined && { cwd }),
-    ...(timeout !== undefined && { timeoutMs: positiveInteger('--timeout', timeout) * 1000 }),
+    ...(timeout !== undefined && { timeoutMs: parseInteger('--timeout', timeout) * 1000 }),
   };
 }
 
@@ -40,9 +41,13 @@ export function commandLineOf(words: readonly string[]): CommandLine {
   return second === undefined ? first : words;
 }
 
-export function positiveInteger(name: string, text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw usageFailure(`${name} must be a positive integer.`);
+/** A name without a value has that of this process, and is left out if this process has none. */
+function variableOf(text: string, env: CliIo['env']): [string, string][] {
+  const equals = text.indexOf('=');
+  if (equals === 0 || text === '') throw usageFailure(`--env ${text} is not of the form NAME=VALUE or NAME.`);
+  if (equals > 0) return [[text.slice(0, equals), text.slice(equals + 1)]];
+  const value = env[text];
+  return value === undefined ? [] : [[text, value]];
 }
 
 function collect(value: string, before: readonly string[] = []): string[] {

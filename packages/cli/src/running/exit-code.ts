@@ -1,21 +1,23 @@
 import { formatBytes } from '@mayfly/contract';
-import type { CommandResult } from '@mayfly/sdk';
+import { type CommandResult, MayflyError } from '@mayfly/sdk';
 import { type CliIo, CommandExit, Failure } from '../cli-io.ts';
+import type { Interruption } from '../interruption.ts';
 import { failureOf } from '../service/client.ts';
-import type { Interruption } from './interruption.ts';
 
 /** What `run`, `exec` and `shell` end with if they fail themselves, as opposed to the command in the sandbox. */
 const ownFailure = 125;
 
-/** Ends the program with the exit code that the work returns. If the work itself fails, with 125; an invalid command line stays 2. */
+/** Ends the program with the exit code that the work returns. If the work itself fails, also for want of a key, with 125; an invalid command line stays 2. */
 export async function exitWith(work: () => Promise<number>): Promise<void> {
   let exitCode: number;
   try {
     exitCode = await work();
   } catch (error) {
     const failure = failureOf(error, ownFailure);
-    if (!(failure instanceof Failure) || failure.exitCode === 2) throw failure;
-    throw new Failure(failure.message, { cause: error, exitCode: ownFailure });
+    if (!(failure instanceof Failure)) throw failure;
+    const { message, type, cause = error } = failure;
+    if (failure.exitCode === 2 && !(cause instanceof MayflyError)) throw failure;
+    throw new Failure(message, { cause, type, exitCode: ownFailure });
   }
   if (exitCode !== 0) throw new CommandExit(exitCode);
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { type CliIo, CommandExit, Failure } from '../cli-io.ts';
+import { hangUpCode } from '../interruption.ts';
 
 /** What a program that writes into a closed pipe ends with: 128 + SIGPIPE. */
 const brokenPipeCode = 141;
@@ -9,18 +10,19 @@ const brokenPipeCode = 141;
 export class LiveOutput implements Disposable {
   readonly #io: CliIo;
   readonly #broken = new AbortController();
-  readonly #onError = (error: NodeJS.ErrnoException) => {
-    const isPipe = error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED';
-    const failure = new Failure(`The output could not be written: ${error.message}.`, { cause: error, exitCode: 125 });
-    this.#broken.abort(isPipe ? new CommandExit(brokenPipeCode) : failure);
-  };
+  readonly #listeners: readonly { stream: Writable; listener: (error: NodeJS.ErrnoException) => void }[];
 
   constructor(io: CliIo) {
     this.#io = io;
-    for (const stream of this.#streams()) stream.on('error', this.#onError);
+    this.#listeners = [io.stdout, io.stderr].flatMap((stream) => {
+      const { isTTY = false } = stream;
+      const listener = (error: NodeJS.ErrnoException) => this.#broken.abort(reasonOf(error, isTTY));
+      return stream instanceof Writable ? [{ stream, listener }] : [];
+    });
+    for (const { stream, listener } of this.#listeners) stream.on('error', listener);
   }
 
-  /** Aborts when the output cannot be written any more, with the error to end with. That of a closed pipe has no message. */
+  /** Aborts when the output cannot be written any more, with the error to end with. That of a closed pipe or terminal has no message. */
   get broken(): AbortSignal {
     return this.#broken.signal;
   }
@@ -34,12 +36,24 @@ export class LiveOutput implements Disposable {
     this.#broken.signal.throwIfAborted();
   }
 
-  /** What breaks later, with the last bytes still under way, ends quietly too. */
-  [Symbol.dispose](): void {
-    for (const stream of this.#streams()) stream.off('error', this.#onError).on('error', () => {});
+  /** Returns when everything is written. Throws the reason of `broken`. */
+  async flush(): Promise<void> {
+    for (const { stream } of this.#listeners) {
+      // Called after what was written before, or with its error, which is told to the listeners right after that.
+      await new Promise<void>((resolve) => stream.write('', () => setImmediate(resolve)));
+    }
+    this.#broken.signal.throwIfAborted();
   }
 
-  #streams(): Writable[] {
-    return [this.#io.stdout, this.#io.stderr].filter((stream) => stream instanceof Writable);
+  /** What breaks from here on ends quietly too. */
+  [Symbol.dispose](): void {
+    for (const { stream, listener } of this.#listeners) stream.off('error', listener).on('error', () => {});
   }
+}
+
+/** What to end with after this error of an output stream. */
+function reasonOf(error: NodeJS.ErrnoException, isTerminal: boolean): Error {
+  if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new CommandExit(brokenPipeCode);
+  if (error.code === 'EIO' && isTerminal) return new CommandExit(hangUpCode);
+  return new Failure(`The output could not be written: ${error.message}.`, { cause: error, exitCode: 125 });
 }

@@ -1,9 +1,9 @@
 import type { CreateOptions, Mayfly, Sandbox } from '@mayfly/sdk';
 import type { Command } from 'commander';
-import type { CliIo } from '../cli-io.ts';
+import { type CliIo, CommandExit } from '../cli-io.ts';
+import { type Interruption, untilAborted } from '../interruption.ts';
+import { parseInteger } from '../numbers.ts';
 import { printable } from '../output.ts';
-import { positiveInteger } from './command-options.ts';
-import type { Interruption } from './interruption.ts';
 
 /** What kind of sandbox is created. */
 export interface SandboxOptions {
@@ -15,6 +15,8 @@ export interface SandboxOptions {
   readonly keep?: true;
 }
 
+/** Said when a create is interrupted. */
+export const interruptedCreate = 'Interrupted: deleting the sandbox. Press Ctrl-C again to leave it to its expiry.';
 /** How long the deletion of a sandbox may take, with its retries. */
 const deleteMs = 60_000;
 
@@ -34,7 +36,7 @@ export function readSandboxOptions({ size, name, lifetime, template, snapshot }:
   return {
     ...(size !== undefined && { size: size as NonNullable<CreateOptions['size']> }),
     ...(name !== undefined && { name }),
-    ...(lifetime !== undefined && { lifetimeMinutes: positiveInteger('--lifetime', lifetime) }),
+    ...(lifetime !== undefined && { lifetimeMinutes: parseInteger('--lifetime', lifetime) }),
     ...(template !== undefined && { template }),
     ...(snapshot !== undefined && { snapshotId: snapshot }),
   };
@@ -42,7 +44,7 @@ export function readSandboxOptions({ size, name, lifetime, template, snapshot }:
 
 /**
  * Creates a sandbox, does something with it, and deletes it however that ends, unless `keep` says otherwise when the work is done. If it cannot be
- * deleted, says so on stderr.
+ * deleted, says so on stderr. An interruption during the create deletes the sandbox too; a second one leaves it and ends the process.
  */
 export async function inNewSandbox<Result>(
   mayfly: Mayfly,
@@ -50,7 +52,7 @@ export async function inNewSandbox<Result>(
   { io, interruption, keep }: { io: CliIo; interruption: Interruption; keep: () => boolean },
   work: (sandbox: Sandbox) => Promise<Result>,
 ): Promise<Result> {
-  const sandbox = await mayfly.sandboxes.create({ ...options, signal: interruption.first });
+  const sandbox = await createSandbox(mayfly, options, io, interruption);
   try {
     return await work(sandbox);
   } finally {
@@ -59,13 +61,33 @@ export async function inNewSandbox<Result>(
   }
 }
 
+async function createSandbox(
+  mayfly: Mayfly,
+  options: CreateOptions,
+  { stderr }: CliIo,
+  interruption: Interruption,
+): Promise<Sandbox> {
+  const { first, second } = interruption;
+  const notify = () => stderr.write(`\n${interruptedCreate}\n`);
+  first.addEventListener('abort', notify, { once: true });
+  try {
+    return await untilAborted(second, mayfly.sandboxes.create({ ...options, signal: first }));
+  } finally {
+    first.removeEventListener('abort', notify);
+    if (second.aborted) interruption.endProcess();
+  }
+}
+
 async function deleteSandbox(sandbox: Sandbox, { stderr }: CliIo, interruption: Interruption): Promise<void> {
   try {
     await sandbox.delete({ signal: interruption.third, deadlineMs: deleteMs });
   } catch (error) {
-    const reason = error instanceof Error ? printable(error.message) : String(error);
+    const reason =
+      error instanceof CommandExit ? 'Interrupted.' : printable(error instanceof Error ? error.message : String(error));
     const advice = `Delete it with: mayfly rm ${sandbox.id}`;
-    stderr.write(`Sandbox ${sandbox.id} was not deleted: ${reason} It goes on${untilExpiry(sandbox)}. ${advice}\n`);
+    stderr.write(
+      `Sandbox ${sandbox.id} was not deleted: ${reason} It keeps running${untilExpiry(sandbox)}. ${advice}\n`,
+    );
   }
 }
 

@@ -1,7 +1,8 @@
 import { fstatSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { type Command, ExecutionNotRunningError, RateLimitExceededError } from '@mayfly/sdk';
-import type { CliIo } from '../cli-io.ts';
+import { type CliIo, CommandExit, Failure } from '../cli-io.ts';
+import { hangUpCode } from '../interruption.ts';
 
 /** What one request carries. */
 const pieceBytes = 512 * 1024;
@@ -45,7 +46,7 @@ async function* piecesOf(source: Readable, signal: AbortSignal): AsyncGenerator<
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let ended = false;
-  let failure: Error | undefined;
+  let failure: NodeJS.ErrnoException | undefined;
   let wake = () => {};
   const onData = (chunk: Buffer | string) => {
     waiting.push(Buffer.from(chunk));
@@ -57,7 +58,7 @@ async function* piecesOf(source: Readable, signal: AbortSignal): AsyncGenerator<
     ended = true;
     wake();
   };
-  const onError = (error: Error) => {
+  const onError = (error: NodeJS.ErrnoException) => {
     failure = error;
     wake();
   };
@@ -67,7 +68,7 @@ async function* piecesOf(source: Readable, signal: AbortSignal): AsyncGenerator<
   try {
     for (;;) {
       signal.throwIfAborted();
-      if (failure) throw failure;
+      if (failure) throw reasonOf(failure);
       if (waitingBytes > 0) {
         const bytes = Buffer.concat(waiting);
         waiting = [];
@@ -78,7 +79,14 @@ async function* piecesOf(source: Readable, signal: AbortSignal): AsyncGenerator<
       else await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
-    source.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onError).pause();
+    // The listener for errors stays: what happens to the input from here on does not matter.
+    source.off('data', onData).off('end', onEnd).off('close', onEnd).pause();
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** What to end with after this error of the input. EIO means that the terminal is gone. */
+function reasonOf(error: NodeJS.ErrnoException): Error {
+  if (error.code === 'EIO') return new CommandExit(hangUpCode);
+  return new Failure(`Standard input could not be read: ${error.message}.`, { cause: error });
 }

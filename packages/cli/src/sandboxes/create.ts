@@ -3,6 +3,7 @@ import type { Sandbox, SandboxInfo } from '@mayfly/sdk';
 import { type Command, Option } from 'commander';
 import { type CliIo, usageFailure } from '../cli-io.ts';
 import { parseInteger } from '../numbers.ts';
+import { interruptedCreate } from '../running/new-sandbox.ts';
 import { addServiceCommand } from '../service/service-command.ts';
 import { sandboxJson, showSandbox } from './show.ts';
 
@@ -26,7 +27,7 @@ export function addCreate(program: Command, io: CliIo): void {
       'ID=$(mayfly create --size large)',
     ],
     interruption: {
-      notice: 'Interrupted: deleting the sandbox. Press Ctrl-C again to leave it to its expiry.',
+      notice: interruptedCreate,
       failure: 'The create was interrupted.',
     },
     options: (command) =>

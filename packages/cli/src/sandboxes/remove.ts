@@ -34,7 +34,7 @@ export function addRemove(program: Command, io: CliIo): void {
         ? await mayfly.sandboxes.list({ signal }).all()
         : await Promise.all([...new Set(texts)].map((text) => find(text, { exact: true })));
       if (all && sandboxes.length > 0) {
-        await confirm(io, { question: `Delete ${countOf(sandboxes)} with everything inside?`, yes });
+        await confirm(io, { question: `Delete ${countOf(sandboxes)} with everything inside?`, yes, signal });
       }
       return await deleteSandboxes(sandboxes, io, { signal, wait });
     },
@@ -61,7 +61,7 @@ export function addRemove(program: Command, io: CliIo): void {
       if (dryRun || sandboxes.length === 0) return sandboxes;
       const older = ageMs === undefined ? '' : `, or older than ${formatDuration(ageMs)}`;
       const question = `Delete ${countOf(sandboxes)} (failed${older})?`;
-      await confirm(io, { question, yes });
+      await confirm(io, { question, yes, signal });
       return await deleteSandboxes(sandboxes, io, { signal, wait });
     },
     json: sandboxListJson,

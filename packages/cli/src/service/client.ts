@@ -55,6 +55,8 @@ const defaultTypes: Readonly<Record<ExitCode, string>> = {
   3: 'service_failed',
   125: 'failed',
   130: 'interrupted',
+  143: 'interrupted',
+  129: 'interrupted',
 };
 
 /** An error as the API sends it: its own body if the service refused a request. */

@@ -9,7 +9,7 @@ import { findSandbox } from './find-sandbox.ts';
 /** What a command works with. */
 interface ServiceContext {
   readonly mayfly: Mayfly;
-  /** Aborts on Ctrl-C. */
+  /** Aborts on Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
   /** The sandbox that a user means. Throws a Failure if there is none. */
   readonly find: (text: string, options?: { readonly exact: true }) => Promise<Sandbox>;
@@ -55,7 +55,7 @@ export function addServiceCommand<Args extends readonly unknown[], Options, Resu
       const args = values.slice(0, -2) as unknown as Args;
       const options = command.opts<Options & ServiceOptions>();
       using interruption = watchForInterruption(io, definition.interruption);
-      const { signal } = interruption;
+      const signal = interruption.first;
       const mayfly = clientOf(io, options);
       const find: ServiceContext['find'] = (text, how) => findSandbox(mayfly, text, { ...how, signal });
       const result = await definition.act({ mayfly, signal, find }, options, ...args);

@@ -57,6 +57,8 @@ export class LocalTerminal implements Disposable {
 
   [Symbol.dispose](): void {
     this.#stdin.off('data', this.#listeners.data).off('end', this.#listeners.end).off('error', this.#listeners.end);
+    // A terminal that was closed cannot be put back into its mode.
+    this.#stdin.on('error', () => {});
     if (this.#stdout instanceof EventEmitter) this.#stdout.off('resize', this.#listeners.resize);
     this.#stdin.setRawMode?.(false);
     this.#stdin.destroy();

@@ -1,8 +1,8 @@
 import type { Sandbox } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import { type CliIo, usageFailure } from '../cli-io.ts';
+import { Interruption } from '../interruption.ts';
 import { exitWith } from '../running/exit-code.ts';
-import { Interruption } from '../running/interruption.ts';
 import { addSandboxOptions, inNewSandbox, readSandboxOptions, type SandboxOptions } from '../running/new-sandbox.ts';
 import { addServiceOptions, clientOf, type ServiceOptions } from '../service/client.ts';
 import { findSandbox } from '../service/find-sandbox.ts';
@@ -48,7 +48,7 @@ async function openShell(id: string | undefined, options: Options, io: CliIo): P
     isDetached = 'session' in left;
     return exitCodeOf(left, sandbox, io);
   };
-  if (id !== undefined) return await use(await findSandbox(mayfly, id));
+  if (id !== undefined) return await use(await findSandbox(mayfly, id, { signal: interruption.first }));
   const keep = () => options.keep === true || isDetached;
   return await inNewSandbox(mayfly, createOptions, { io, interruption, keep }, use);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConnectionError, InvalidApiKeyError, NotFoundError, type Sandbox, type Terminal } from '@mayfly/sdk';
-import { type CliIo, Failure } from '../cli-io.ts';
-import type { Interruption } from '../running/interruption.ts';
+import { type CliIo, CommandExit, Failure } from '../cli-io.ts';
+import { hangUpCode, type Interruption, untilAborted } from '../interruption.ts';
 import { LiveOutput } from '../running/live-output.ts';
 import { DetachKeys } from './detach-keys.ts';
 import { LocalTerminal } from './local-terminal.ts';
@@ -18,6 +18,9 @@ interface SessionOptions {
   readonly begin?: (terminal: Terminal) => (bytes: Uint8Array) => Uint8Array;
 }
 
+const ctrlC = 3;
+/** What Ctrl-C ends this with before there is a shell to send it to. */
+const interruptedCode = 130;
 /** Pauses before the attempts to join a terminal again after its connection was lost. */
 const retryPausesMs = [250, 500, 1_000, 2_000, 4_000, 8_000];
 
@@ -31,16 +34,18 @@ export async function useTerminal(sandbox: Sandbox, options: SessionOptions): Pr
   using output = new LiveOutput(io);
   const leave = new AbortController();
   const stop = AbortSignal.any([interruption.first, output.broken, leave.signal]);
-  local.onEnd = () => leave.abort(new Failure('The terminal was closed.'));
+  local.onEnd = () => leave.abort(new CommandExit(hangUpCode));
+  // In raw mode Ctrl-C is a key, which nobody else reads until the terminal is open.
+  local.onTyped = (bytes) => bytes.includes(ctrlC) && leave.abort(new CommandExit(interruptedCode));
   const open = { ...local.size, ...(options.session !== undefined && { session: options.session }) };
-  let terminal = await sandbox.terminal({ ...open, signal: stop });
+  let terminal = await untilAborted(stop, sandbox.terminal({ ...open, signal: stop }));
   const { session } = terminal;
   let isConnected = true;
   let isDetached = false;
   const keys = new DetachKeys({
     type: (bytes) => {
       if (isConnected) terminal.write(bytes);
-      else if (bytes.includes(3)) leave.abort(new Failure('The connection to the terminal was lost.'));
+      else if (bytes.includes(ctrlC)) leave.abort(new Failure('The connection to the terminal was lost.'));
     },
     detach: () => {
       isDetached = true;
@@ -59,7 +64,10 @@ export async function useTerminal(sandbox: Sandbox, options: SessionOptions): Pr
   try {
     for (;;) {
       try {
-        await print(terminal, stop, async (bytes) => output.write('stdout', show(bytes)));
+        await untilAborted(
+          stop,
+          print(terminal, async (bytes) => output.write('stdout', show(bytes))),
+        );
         if (terminal.exitCode !== undefined) return { exitCode: terminal.exitCode };
         throw new ConnectionError('The connection to the terminal was closed.', { mayHaveHappened: true });
       } catch (error) {
@@ -84,25 +92,9 @@ export async function useTerminal(sandbox: Sandbox, options: SessionOptions): Pr
   }
 }
 
-/** Prints until the shell exits. Throws a ConnectionError if the connection is lost, and the reason of the signal when it aborts. */
-async function print(
-  terminal: Terminal,
-  stop: AbortSignal,
-  write: (bytes: Uint8Array) => Promise<void>,
-): Promise<void> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(stop.reason);
-  if (stop.aborted) abort();
-  stop.addEventListener('abort', abort, { once: true });
-  const printing = (async () => {
-    for await (const bytes of terminal) await write(bytes);
-  })();
-  try {
-    await Promise.race([printing, stopped]);
-  } finally {
-    printing.catch(() => {});
-    stop.removeEventListener('abort', abort);
-  }
+/** Prints until the shell exits. Throws a ConnectionError if the connection is lost. */
+async function print(terminal: Terminal, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+  for await (const bytes of terminal) await write(bytes);
 }
 
 /** Joins a terminal again. Throws a Failure if the sandbox has ended or it cannot be joined. */
@@ -132,6 +124,6 @@ async function join(
 /** Returns the exit code of the shell. If it goes on, says how to join it and returns 0. */
 export function exitCodeOf(left: Left, sandbox: Sandbox, { stderr }: CliIo): number {
   if ('exitCode' in left) return left.exitCode;
-  stderr.write(`\r\nThe terminal goes on. Join it with: mayfly shell ${sandbox.id} --session ${left.session}\n`);
+  stderr.write(`\r\nThe terminal keeps running. Join it with: mayfly shell ${sandbox.id} --session ${left.session}\n`);
   return 0;
 }

@@ -1,7 +1,7 @@
 import type { Forks, Sandbox } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import { type CliIo, Failure } from '../cli-io.ts';
-import { finishOrUndo } from '../interruption.ts';
+import { finishOrDelete } from '../interruption.ts';
 import { parseInteger } from '../numbers.ts';
 import { addLifetime, lifetimeOf } from '../sandboxes/create.ts';
 import { sandboxArgument, sandboxJson, showSandbox, showSandboxes } from '../sandboxes/show.ts';
@@ -37,9 +37,10 @@ export function addCopies(program: Command, io: CliIo): void {
         ...lifetimeOf(lifetime),
       };
       const sandbox = await find(text);
-      return await finishOrUndo(sandbox.fork(options), signal, ({ sandboxes }) =>
-        Promise.allSettled(sandboxes.map((copy) => copy.delete())),
-      );
+      return await finishOrDelete(sandbox.fork(options), signal, {
+        made: ({ sandboxes }) => sandboxes.map((copy) => ({ id: copy.id, delete: () => copy.delete() })),
+        command: 'mayfly rm',
+      });
     },
     json: ({ sandboxes, errors }) => ({
       object: 'list',

@@ -2,7 +2,7 @@ import { formatBytes } from '@mayfly/contract';
 import { type Snapshot, toApi } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
-import { finishOrUndo } from '../interruption.ts';
+import { finishOrDelete } from '../interruption.ts';
 import { formatDuration } from '../numbers.ts';
 import { type Column, fields, list, type Screen } from '../output.ts';
 import { sandboxArgument } from '../sandboxes/show.ts';
@@ -30,7 +30,10 @@ export function addSnapshots(program: Command, io: CliIo): void {
     act: async ({ mayfly, signal, find }, { name, alias }, text) => {
       const sandbox = await find(text);
       const options = { ...(name !== undefined && { name }), ...(alias !== undefined && { alias }) };
-      return await finishOrUndo(sandbox.snapshot(options), signal, ({ id }) => mayfly.snapshots.delete(id));
+      return await finishOrDelete(sandbox.snapshot(options), signal, {
+        made: ({ id }) => [{ id, delete: () => mayfly.snapshots.delete(id) }],
+        command: 'mayfly snapshots rm',
+      });
     },
     json: toApi,
     show: showSnapshot,

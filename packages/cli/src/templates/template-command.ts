@@ -91,7 +91,7 @@ async function build(file: string, options: Options, io: CliIo): Promise<void> {
   const timer = setTimeout(() => {
     tooLong.abort(new Failure(`The build did not finish within ${lifetimeMinutes} minutes. Raise --timeout.`));
   }, lifetimeMinutes * 60_000).unref();
-  const signal = AbortSignal.any([interruption.signal, tooLong.signal]);
+  const signal = AbortSignal.any([interruption.first, tooLong.signal]);
   try {
     const api = new ApiClient(apiOptions, signal);
     const { cache: useCache } = options;

@@ -2,15 +2,13 @@ import { encodeBase64 } from '../api/base64.ts';
 import type { Execution, ExecutionSummary, SignalName } from '../api/resources.ts';
 import { type Connection, path, type RequestOptions } from '../http/connection.ts';
 import { request } from '../http/request.ts';
-import { follow, type Reading } from './follow.ts';
+import { type FollowOptions, follow, type Reading } from './follow.ts';
 import type { Output } from './output.ts';
 import type { CommandResult } from './result.ts';
 
-export interface OutputOptions {
+export interface OutputOptions extends FollowOptions {
   /** Continues after this position instead of replaying the output from its beginning. */
   readonly after?: string | undefined;
-  /** Ends the reading, not the command. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** What fits into a request in base64. */
@@ -46,9 +44,9 @@ export class Command implements AsyncIterable<Output> {
   }
 
   /** Reads the output as it is printed, until the command ends. */
-  async *output({ after, signal }: OutputOptions = {}): AsyncGenerator<Output, CommandResult> {
+  async *output({ after, signal, onConnection }: OutputOptions = {}): AsyncGenerator<Output, CommandResult> {
     const reading: Reading = { executionId: this.id, position: after, missedBytes: 0 };
-    const outputs = follow(this.#connection, reading, { signal });
+    const outputs = follow(this.#connection, reading, { signal, onConnection });
     try {
       for (;;) {
         const step = await outputs.next();
@@ -64,7 +62,7 @@ export class Command implements AsyncIterable<Output> {
   }
 
   /** Waits for the command to end. Aborting the signal ends the waiting, not the command. */
-  async wait(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<CommandResult> {
+  async wait(options: FollowOptions = {}): Promise<CommandResult> {
     const outputs = this.output(options);
     for (;;) {
       const step = await outputs.next();

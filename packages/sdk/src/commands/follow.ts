@@ -18,6 +18,14 @@ export interface Reading {
   missedBytes: number;
 }
 
+/** How output is read. */
+export interface FollowOptions {
+  /** Ends the reading, not the command. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with false when the connection is lost, which is then restored if possible, and with true when it is back. */
+  readonly onConnection?: ((isConnected: boolean) => void) | undefined;
+}
+
 /**
  * Reads the output of a command until it ends, and returns how it ended. A stream that is cut is continued where it was; a command is never started
  * again. Throws a ConnectionError if the stream cannot be continued, and an ExecutionFailedError if the command was lost.
@@ -25,7 +33,7 @@ export interface Reading {
 export async function* follow(
   connection: Connection,
   reading: Reading,
-  options: { readonly first?: EventStream; readonly signal?: AbortSignal | undefined },
+  options: FollowOptions & { readonly first?: EventStream },
 ): AsyncGenerator<Output, CommandResult> {
   const { signal } = options;
   const decoder = new OutputDecoder();
@@ -51,7 +59,9 @@ export async function* follow(
       }
       throw new ConnectionError('The stream ended before the command.', { mayHaveHappened: true });
     } catch (error) {
+      if (error instanceof ConnectionError) options.onConnection?.(false);
       stream = await reconnecting.reopen(stream, error, hasAdvanced);
+      options.onConnection?.(true);
     }
   }
 }

@@ -219,6 +219,16 @@ describe('a command', () => {
     expect(proxy.count(exec)).toBe(1);
   });
 
+  it('whose stream is cut says so, and when it is back', async () => {
+    const sandbox = await mayfly.sandboxes.create();
+    const command = await sandbox.spawn('make');
+    proxy.plan(/\/stream$/, cutAtOnce, { kind: 'drop before' });
+    const connections: boolean[] = [];
+    const result = await command.wait({ onConnection: (isConnected) => connections.push(isConnected) });
+    expect(result.exitCode).toBe(0);
+    expect(connections).toEqual([false, true]);
+  });
+
   it('whose stream cannot be continued rejects as a lost connection, never as a result, and names the execution', async () => {
     const sandbox = await mayfly.sandboxes.create();
     api.live.onStart = (command) => command.print('stdout', 'first\n');

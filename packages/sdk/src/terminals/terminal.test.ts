@@ -5,7 +5,7 @@ import { type StubApi, stubApi } from '../../test/stub-api.ts';
 import { ConnectionError, type Sandbox } from '../index.ts';
 import { clientFrame, FrameParser, opcodes } from './frames.ts';
 import { Terminal } from './terminal.ts';
-import { type Closing, NodeSocket, type Socket } from './web-socket.ts';
+import { type Closing, NodeSocket, openSocket, type Socket } from './web-socket.ts';
 
 let api: StubApi;
 let sandbox: Sandbox;
@@ -17,16 +17,19 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 const nativeSocket = globalThis.WebSocket;
 
+/** Makes terminals use this WebSocket, as in a runtime that is not Node.js. */
+const useRuntime = (implementation: unknown) => Object.assign(globalThis, { Deno: {}, WebSocket: implementation });
+const useNode = () => {
+  Object.assign(globalThis, { WebSocket: nativeSocket });
+  Reflect.deleteProperty(globalThis, 'Deno');
+};
+
 describe.each([
-  ['the WebSocket of the runtime', nativeSocket],
-  ['our own WebSocket', undefined],
-])('a terminal over %s', (_, implementation) => {
-  beforeAll(() => {
-    Object.assign(globalThis, { WebSocket: implementation });
-  });
-  afterAll(() => {
-    Object.assign(globalThis, { WebSocket: nativeSocket });
-  });
+  ['the WebSocket of the runtime', () => void useRuntime(nativeSocket)],
+  ['our own WebSocket', useNode],
+])('a terminal over %s', (_, use) => {
+  beforeAll(use);
+  afterAll(useNode);
 
   it('prints, is typed into, changes its size, is left and joined, and exits', async () => {
     const terminal = await sandbox.terminal({ cols: 100, rows: 30 });
@@ -112,11 +115,11 @@ describe('a terminal that is opening', () => {
         this.onclose?.({ code: 1006, reason: '' });
       }
     }
-    Object.assign(globalThis, { WebSocket: Silent });
+    useRuntime(Silent);
     try {
       await expect(sandbox.terminal({ signal: abort.signal })).rejects.toThrow('enough');
     } finally {
-      Object.assign(globalThis, { WebSocket: nativeSocket });
+      useNode();
     }
   });
 });
@@ -159,6 +162,14 @@ describe('our own WebSocket', () => {
     expect(await closingOf(new NodeSocket(new URL('/refused', url)))).toMatchObject({
       reason: 'the handshake was refused',
     });
+    await allGone();
+  });
+
+  it('is used on Node.js although that has one, because only ours notices a silent connection', async () => {
+    expect(nativeSocket).toBeDefined();
+    const socket = openSocket(new URL('/silent', url));
+    expect(socket).toBeInstanceOf(NodeSocket);
+    socket.close();
     await allGone();
   });
 

@@ -18,10 +18,22 @@ export interface Socket {
   close(code?: number): void;
 }
 
-/** Opens a WebSocket: that of the runtime, or our own where there is none, as in Node.js 20. */
+interface Runtime {
+  readonly WebSocket?: new (url: URL) => Socket;
+  readonly Bun?: unknown;
+  readonly Deno?: unknown;
+  readonly process?: { readonly getBuiltinModule?: (name: string) => unknown };
+}
+
+/**
+ * Opens a WebSocket: our own on Node.js, that of the runtime elsewhere. Only our own sees the pings of the service, and so notices a connection that is
+ * dead without having been closed.
+ */
 export function openSocket(url: URL): Socket {
-  const { WebSocket: Native } = globalThis as { WebSocket?: new (url: URL) => Socket };
-  return Native === undefined ? new NodeSocket(url) : new Native(url);
+  const { WebSocket: Native, Bun, Deno, process } = globalThis as Runtime;
+  // Bun and Deno have a process too.
+  const isNode = Bun === undefined && Deno === undefined && process?.getBuiltinModule !== undefined;
+  return isNode || Native === undefined ? new NodeSocket(url) : new Native(url);
 }
 
 interface Stream {
@@ -181,8 +193,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 function nodeHttp(protocol: string): Http {
-  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
-  const http = process?.getBuiltinModule?.(protocol === 'https:' ? 'node:https' : 'node:http');
+  const http = (globalThis as Runtime).process?.getBuiltinModule?.(protocol === 'https:' ? 'node:https' : 'node:http');
   if (http === undefined) throw new MayflyError('This runtime has no WebSocket. Set globalThis.WebSocket to one.');
   return http as Http;
 }

@@ -17,9 +17,10 @@ export async function prepareCommand(
     typeof command === 'string' ? ['bash', '-c', command] : ['bash', '-c', 'exec -- "$@"', 'bash', ...command];
   const lines = [
     `rm -f -- ${path}`,
+    // First of what can fail, so that the reason is shown.
+    `printf %s ${marker}`,
     ...(cwd === undefined ? [] : [`cd -- ${quote(cwd)} || exit 125`]),
     ...Object.entries(env).map(([name, value]) => `export ${name}=${quote(value)}`),
-    `printf %s ${marker}`,
     `exec ${words.map((word) => quote(String(word))).join(' ')}`,
   ];
   await sandbox.files.write(path, `${lines.join('\n')}\n`, { signal });
