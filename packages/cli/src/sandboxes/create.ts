@@ -27,8 +27,9 @@ export function addCreate(program: Command, io: CliIo): void {
     ],
     interruption: {
       notice: 'Interrupted: deleting the sandbox. Press Ctrl-C again to leave it to its expiry.',
-      failure: 'The create was interrupted.',
+      failure: 'Creation was interrupted.',
     },
+    progress: 'Creating the sandbox …',
     options: (command) =>
       addLifetime(
         command

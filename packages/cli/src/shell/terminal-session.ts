@@ -132,6 +132,6 @@ async function join(
 /** Returns the exit code of the shell. If it goes on, says how to join it and returns 0. */
 export function exitCodeOf(left: Left, sandbox: Sandbox, { stderr }: CliIo): number {
   if ('exitCode' in left) return left.exitCode;
-  stderr.write(`\r\nThe terminal goes on. Join it with: mayfly shell ${sandbox.id} --session ${left.session}\n`);
+  stderr.write(`\r\nThe terminal keeps running. Join it with: mayfly shell ${sandbox.id} --session ${left.session}\n`);
   return 0;
 }
