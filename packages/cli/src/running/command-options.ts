@@ -1,6 +1,7 @@
 import type { CommandLine, SpawnOptions } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import { usageFailure } from '../cli-io.ts';
+import { parseInteger } from '../numbers.ts';
 
 /** How a command in a sandbox is run. */
 export interface CommandOptions {
@@ -29,7 +30,7 @@ export function readCommandOptions({ env, cwd, timeout }: CommandOptions): Spawn
   return {
     ...(variables && { env: Object.fromEntries(variables) }),
     ...(cwd !== undefined && { cwd }),
-    ...(timeout !== undefined && { timeoutMs: positiveInteger('--timeout', timeout) * 1000 }),
+    ...(timeout !== undefined && { timeoutMs: parseInteger('--timeout', timeout) * 1000 }),
   };
 }
 
@@ -38,11 +39,6 @@ export function commandLineOf(words: readonly string[]): CommandLine {
   const [first, second] = words;
   if (first === undefined || first === '') throw usageFailure('There is no command to run.');
   return second === undefined ? first : words;
-}
-
-export function positiveInteger(name: string, text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw usageFailure(`${name} must be a positive integer.`);
 }
 
 function collect(value: string, before: readonly string[] = []): string[] {

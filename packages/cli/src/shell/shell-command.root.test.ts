@@ -103,9 +103,9 @@ it('mayfly exec -t runs a command in place of the shell, and shows nothing of ho
   await expect.poll(() => guest().typed.join('')).toMatch(/^ \. \/tmp\/mayfly-exec-\S+\r$/);
   const path = guest().typed.join('').slice(3, -1);
   const script = String(shell.api.service.connector.files.contents.get(path));
-  expect(script).toContain("cd -- '/srv'");
+  expect(script).toContain('cd -- /srv || exit 125');
   expect(script).toContain("export A='it'\\''s'");
-  expect(script).toContain(`exec 'bash' '-c' 'exec -- "$@"' 'bash' 'top' '-b c'`);
+  expect(script).toContain(`exec bash -c 'exec -- "$@"' bash top '-b c'`);
   const [, marker = ''] = /printf %s (\S+)/.exec(script) ?? [];
   guest().print(`prompt$ . ${path}\r\n${marker.slice(0, 9)}`);
   guest().print(`${marker.slice(9)}shown`);

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type CliIo, Failure } from '../cli-io.ts';
 import { finishOrUndo } from '../interruption.ts';
 import { parseInteger } from '../numbers.ts';
-import { addLifetime, lifetimeOf } from '../sandboxes/create.ts';
+import { addLifetime, lifetimeOf } from '../sandboxes/sandbox-options.ts';
 import { sandboxArgument, sandboxJson, showSandbox, showSandboxes } from '../sandboxes/show.ts';
 import { addServiceCommand } from '../service/service-command.ts';
 import { findSnapshot, snapshotArgument } from './find-snapshot.ts';

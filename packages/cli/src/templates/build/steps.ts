@@ -4,8 +4,9 @@ import { createGzip } from 'node:zlib';
 import { type CommandResult, ConnectionError, type RequestOptions, type Sandbox } from '@mayfly/sdk';
 import { tarOf } from '../../archive/tar.ts';
 import { Failure } from '../../cli-io.ts';
+import { quote } from '../../quote.ts';
 import type { FileTree } from '../files/file-tree.ts';
-import { type CommandLine, type Finish, type Ready, type RunStep, shellQuote } from '../recipe/recipe.ts';
+import type { CommandLine, Finish, Ready, RunStep } from '../recipe/recipe.ts';
 import type { PreparedStep } from './plan.ts';
 
 /** A step that did not succeed; exit code 1. */
@@ -105,7 +106,7 @@ async function copyTree(sandbox: Sandbox, tree: FileTree, options: RequestOption
   if (hash.digest('hex') !== tree.digest) {
     throw new Failure('Files of the recipe changed during the build. Build again.');
   }
-  const folder = shellQuote(tree.folder);
+  const folder = quote(tree.folder);
   // Folders that exist keep their mode and may be links; times are those of the build.
   const unpack = `cat ${uploadFolder}/* | tar --extract --gzip --touch --no-same-owner --preserve-permissions --keep-directory-symlink --no-overwrite-dir --directory ${folder}`;
   const command = `set -eo pipefail\nmkdir -p -- ${folder}\n${unpack}\nrm -rf ${uploadFolder}`;
@@ -141,7 +142,7 @@ async function startInBackground(
   options: RequestOptions,
 ): Promise<void> {
   const script = `rm -f ${startStatus}; (${'\n'}${command}${'\n'}); echo $? > ${startStatus}`;
-  const background = `setsid bash -c ${shellQuote(script)} > ${startLog} 2>&1 < /dev/null &`;
+  const background = `setsid bash -c ${quote(script)} > ${startLog} 2>&1 < /dev/null &`;
   const request = { command: `rm -f ${startStatus}\n${background}`, cwd, env, timeoutMs: maintenanceTimeoutMs };
   expectSuccess(await runCommand(sandbox, request, options), maintenanceTimeoutMs);
 }
@@ -157,7 +158,7 @@ async function waitUntilReady(
   { cwd, env }: Omit<CommandLine, 'command'>,
   options: RequestOptions,
 ): Promise<void> {
-  const condition = 'port' in check ? portListens(check.port) : `timeout 30 bash -c ${shellQuote(check.command)}`;
+  const condition = 'port' in check ? portListens(check.port) : `timeout 30 bash -c ${quote(check.command)}`;
   for (let leftSeconds = Math.ceil(timeoutMs / 1000); ; leftSeconds -= roundSeconds) {
     const seconds = Math.min(leftSeconds, roundSeconds);
     const command = waitLoop(condition, seconds);
