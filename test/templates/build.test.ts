@@ -69,7 +69,7 @@ interface Event {
 
 /** Builds a template as a user does, and returns what the command printed. */
 async function build(args: readonly string[]): Promise<Event[]> {
-  const environment = { MAYFLY_URL: service.url, MAYFLY_API_KEY: service.key };
+  const environment = { MAYFLY_BASE_URL: service.url, MAYFLY_API_KEY: service.key };
   const { code, stdout, stderr } = await mayfly(['template', 'build', '--json', ...args], environment);
   expect({ code, stderr, stdout }).toMatchObject({ code: 0, stderr: '' });
   return stdout

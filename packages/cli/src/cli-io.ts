@@ -11,7 +11,7 @@ export interface CliIo {
     readonly rows?: number;
   };
   /** Notices, progress, questions and errors. */
-  readonly stderr: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean };
+  readonly stderr: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean; readonly columns?: number };
   readonly stdin?: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
   /** The time that ages are counted to. That of this machine unless given. */
   readonly nowMs?: () => number;

@@ -55,6 +55,7 @@ export class FakeService implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #created = new Map<string, unknown>();
   #nextId = 1;
+  #areStreamsLost = false;
 
   static async start(): Promise<FakeService> {
     const service = new FakeService();
@@ -94,6 +95,12 @@ export class FakeService implements AsyncDisposable {
     return snapshot;
   }
 
+  /** Ends all connections, as a network that fails does. Streams of commands cannot be opened again. */
+  cutConnections(): void {
+    this.#areStreamsLost = true;
+    this.#server.closeAllConnections();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -105,6 +112,7 @@ export class FakeService implements AsyncDisposable {
     const method = request.method ?? '';
     const body = JSON.parse((await text(request)) || '{}') as Record<string, unknown>;
     this.requests.push(`${method} ${path}`);
+    if (this.#areStreamsLost && path.endsWith('/stream')) return void response.destroy();
     const send = (status: number, value: unknown) =>
       response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' }).end(JSON.stringify(value));
     try {
@@ -113,6 +121,7 @@ export class FakeService implements AsyncDisposable {
       if (typeof key === 'string') this.keys.push(key);
       const failure = this.onRequest(method, path, body);
       if (failure && failure !== 'disconnect') throw failure;
+      if (method === 'POST' && path.endsWith('/exec')) return await this.#stream(path, body, response);
       const replay = typeof key === 'string' ? this.#created.get(key) : undefined;
       const value = replay ?? (await this.#route(method, path, url.searchParams, body));
       if (typeof key === 'string') this.#created.set(key, value);
@@ -131,9 +140,8 @@ export class FakeService implements AsyncDisposable {
     if (route === 'POST sandboxes ') return this.#createSandbox(body);
     if (route === 'GET snapshots ') return this.#listSnapshots(query);
     if (route === 'DELETE snapshots ') return this.#deleteSnapshot(id);
-    const sandbox = this.sandboxes.find((each) => each.id === id && !each.deleted);
-    if (!sandbox) throw problem(404, 'not_found');
-    if (route === 'POST sandboxes exec') return await this.#run(sandbox, body as unknown as ReceivedCommand);
+    if (route === 'POST executions kill') return { object: 'execution', id };
+    const sandbox = this.#sandbox(id);
     if (route === 'POST sandboxes snapshots') return this.#takeSnapshot(sandbox, body);
     if (route === 'PUT sandboxes files') return writeFile(sandbox, body);
     if (route !== 'DELETE sandboxes ') throw problem(404, 'not_found');
@@ -195,13 +203,29 @@ export class FakeService implements AsyncDisposable {
     return { object: 'snapshot', id, deleted: true };
   }
 
-  async #run(sandbox: FakeSandbox, request: ReceivedCommand): Promise<Execution> {
+  #sandbox(id: string): FakeSandbox {
+    const sandbox = this.sandboxes.find((each) => each.id === id && !each.deleted);
+    if (!sandbox) throw problem(404, 'not_found');
+    return sandbox;
+  }
+
+  /** Runs a command, and answers with the events of its start and its end. */
+  async #stream(path: string, body: Record<string, unknown>, response: ServerResponse): Promise<void> {
+    const sandbox = this.#sandbox(path.split('/')[2] ?? '');
+    const id = `exec_${this.#nextId++}`;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`id: 0\nevent: start\ndata: ${JSON.stringify({ id })}\n\n`);
+    const execution = await this.#run(sandbox, id, body as unknown as ReceivedCommand);
+    response.end(`id: 1\nevent: exit\ndata: ${JSON.stringify(execution)}\n\n`);
+  }
+
+  async #run(sandbox: FakeSandbox, id: string, request: ReceivedCommand): Promise<Execution> {
     this.commands.push(request);
     const { exitCode = 0, stdout = '', status = 'completed' } = await this.onCommand(request);
     sandbox.history.push(request.command);
     return {
       object: 'execution',
-      id: `exec_${this.#nextId++}`,
+      id,
       sandbox_id: sandbox.id,
       status,
       exit_code: exitCode,

@@ -61,6 +61,15 @@ describe('where requests go', () => {
     expect(target({ baseUrl: 'https://home.example.com/' }, host({}))[1]).toBe('mf_home');
   });
 
+  it.each(['mf_secret\nmore', 'mf_sécret', 'mf secret', 'mf_secret\u0000'])(
+    'a key that no service can have made is refused without being shown: %j',
+    (apiKey) => {
+      const message = /^The API key contains characters that no key has\. Check where it was copied from\.$/;
+      expect(() => target({}, host({ MAYFLY_API_KEY: apiKey }))).toThrow(message);
+      expect(() => target({ apiKey }, host({}))).toThrow(message);
+    },
+  );
+
   it('in a browser there is neither environment nor profile', () => {
     const browser = { env: {}, readFile: () => undefined };
     expect(() => connectionOf({}, browser)).toThrow('There is no API key');

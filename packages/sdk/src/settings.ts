@@ -32,11 +32,13 @@ export interface Profile {
 }
 
 const defaultUrl = 'http://127.0.0.1:8080';
+/** What can be sent in a header. */
+const keyPattern = /^[\x21-\x7e]+$/;
 const defaults = { maxRetries: 4, retryDelayMs: 500, reconnectMs: 60_000 } as const;
 
 /**
  * Where requests go. A profile that is named says it, unless the options do; otherwise the options come first, then the environment, then the
- * current profile. Throws if there is no key, or no profile of that name.
+ * current profile. Throws if there is no key, one that cannot be sent, or no profile of that name.
  */
 export function connectionOf(options: MayflyOptions, environment: Environment = hostEnvironment()): Connection {
   const { requestTimeoutMs, deadlineMs } = options;
@@ -70,6 +72,10 @@ function targetOf(options: MayflyOptions, environment: Environment): Pick<Connec
     throw new MayflyError(
       `There is no API key for ${baseUrl}. Pass apiKey, set MAYFLY_API_KEY, or run "mayfly login" once.`,
     );
+  }
+  // The error of fetch would quote the whole header, with the key.
+  if (!keyPattern.test(apiKey)) {
+    throw new MayflyError('The API key contains characters that no key has. Check where it was copied from.');
   }
   return { baseUrl, apiKey };
 }

@@ -41,7 +41,7 @@ export function addAccount(program: Command, io: CliIo): void {
         {
           Period: `${usage.periodDays} days`,
           Spent: showUsd(usage.spentUsd),
-          'Of it for snapshots': showUsd(usage.snapshotStorageUsd),
+          'of which snapshots': showUsd(usage.snapshotStorageUsd),
           'Credit added': showUsd(usage.addedUsd),
           Balance: showUsd(usage.balanceUsd),
           'Sandboxes created': String(usage.sandboxesCreated),

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { defaultDataDir } from '@mayfly/contract/admin';
 import type { Command } from 'commander';
 import { type CliIo, usageFailure } from '../cli-io.ts';
+import { sentences } from '../service/service-command.ts';
 import { AdminClient } from './client.ts';
 
 export interface AdminCommand<Options, Result> {
@@ -28,7 +29,7 @@ export function addAdminCommand<Options, Result>(
   { env, stdout }: CliIo,
   { name, summary, options: addOptions, act, show }: AdminCommand<Options, Result>,
 ): void {
-  const command = parent.command(name).summary(summary).description(sentenceOf(summary)).allowExcessArguments(false);
+  const command = parent.command(name).summary(summary).description(sentences(summary)).allowExcessArguments(false);
   addOptions?.(command);
   command
     .option('--json', 'print the result as JSON')
@@ -42,10 +43,6 @@ export function addAdminCommand<Options, Result>(
 /** The client of the admin socket of the service on this machine. */
 export function adminClientOf(env: CliIo['env'], dataDir?: string): AdminClient {
   return new AdminClient(dataFolder(dataDir, env), operatorName(env));
-}
-
-function sentenceOf(summary: string): string {
-  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
 }
 
 export interface EmailOptions {

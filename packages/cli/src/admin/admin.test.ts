@@ -1,4 +1,6 @@
-import { chmodSync, constants, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { adminSocketName } from '@mayfly/contract/admin';
@@ -58,7 +60,7 @@ async function request(key: string, path: string, method = 'GET') {
 
 describe('without a login', () => {
   const prepare = async (changes: NodeJS.ProcessEnv, isRoot = true) => {
-    const env = { HOME: folder, MAYFLY_DATA_DIR: folder, MAYFLY_PORT: new URL(service.url).port, ...changes };
+    const env = { HOME: folder, MAYFLY_DATA_DIR: folder, ...changes };
     let notice = '';
     const stderr = { write: (text: string | Uint8Array) => (notice += String(text)) };
     await ensureLocalProfile({ env, stdout: { write: () => true }, stderr }, {}, isRoot);
@@ -68,7 +70,7 @@ describe('without a login', () => {
   test('root uses the service on this host with a key that is made once', async () => {
     const { notice, env } = await prepare({});
     expect(notice).toMatch(
-      /^Using the service on this host as admin@localhost: made the API key key_\w+, saved in the profile default\.\n$/,
+      /^Using the service on this host as admin@localhost: created the API key key_\w+, saved in the profile default\.\n$/,
     );
     expect((await prepare({})).notice).toBe('');
     const account = await mayflyInProcess(['account', '--json'], env);
@@ -79,11 +81,40 @@ describe('without a login', () => {
   test('no key is made for others, for a service that was chosen, or if there is no service', async () => {
     expect((await prepare({}, false)).notice).toBe('');
     expect((await prepare({ MAYFLY_API_KEY: 'mf_x' })).notice).toBe('');
-    expect((await prepare({ MAYFLY_BASE_URL: service.url })).notice).toBe('');
+    expect((await prepare({ MAYFLY_BASE_URL: 'http://127.0.0.1:1' })).notice).toBe('');
+    expect((await prepare({ MAYFLY_PROFILE: 'work' })).notice).toBe('');
     expect((await prepare({ MAYFLY_DATA_DIR: tmpdir() })).notice).toBe('');
     expect(
       ((await admin('keys', 'list', '--email', 'admin@localhost')) as unknown as { data: unknown[] }).data,
     ).toHaveLength(1);
+  });
+
+  test('the key goes to the address that the admin socket names, whatever listens on the usual port', async () => {
+    const received: (string | undefined)[] = [];
+    const other = createServer((request, response) => {
+      received.push(request.headers.authorization);
+      response.end('ok');
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const otherUrl = `http://127.0.0.1:${port}`;
+    try {
+      const { env } = await prepare({ MAYFLY_PORT: String(port) });
+      const saved = JSON.parse(readFileSync(join(folder, '.config/mayfly/config.json'), 'utf8')) as unknown;
+      expect(saved).toMatchObject({ profiles: { default: { url: service.url } } });
+      expect(await mayflyInProcess(['ls'], env)).toMatchObject({ code: 0 });
+      rmSync(join(folder, '.config'), { recursive: true });
+      expect((await prepare({ MAYFLY_BASE_URL: otherUrl })).notice).toBe('');
+      expect(received).toEqual([]);
+    } finally {
+      other.close();
+    }
+  });
+
+  test('an address that was chosen counts if it is that of the service on this host', async () => {
+    const { notice, env } = await prepare({ MAYFLY_BASE_URL: `${service.url}/v1/` });
+    expect(notice).toContain('created the API key');
+    expect(await mayflyInProcess(['ls'], env)).toMatchObject({ code: 0 });
   });
 });
 

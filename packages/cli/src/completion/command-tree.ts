@@ -5,6 +5,8 @@ export interface CommandNode {
   /** The names of the commands that lead here, each after a space. Empty for the program itself. */
   readonly path: string;
   readonly commands: readonly Word[];
+  /** The values that its arguments can have. None if any value is possible. */
+  readonly values: readonly Word[];
   readonly options: readonly OptionWord[];
 }
 
@@ -24,6 +26,9 @@ export interface OptionWord extends Word {
 /** Lists the program and all of its commands, parents first. */
 export function commandNodes(command: Command, path = ''): CommandNode[] {
   const commands = command.commands.map((child) => ({ text: child.name(), meaning: child.summary() }));
+  const values = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((text) => ({ text, meaning: description })),
+  );
   const options = command.options.map(({ long, short, description, required, optional, argChoices }) => ({
     text: long ?? short ?? '',
     meaning: description,
@@ -32,5 +37,5 @@ export function commandNodes(command: Command, path = ''): CommandNode[] {
   }));
   const help = { text: '--help', meaning: 'print help', takesValue: false, choices: [] };
   const below = command.commands.flatMap((child) => commandNodes(child, `${path} ${child.name()}`));
-  return [{ path, commands, options: [...options, help] }, ...below];
+  return [{ path, commands, values, options: [...options, help] }, ...below];
 }

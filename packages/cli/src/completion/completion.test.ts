@@ -14,6 +14,8 @@ test('bash completes commands, options and values', async () => {
   expect(await complete('create', '--size', '')).toEqual(['small', 'medium', 'large']);
   // The value of an option is a file, as far as bash knows.
   expect(await complete('create', '--name', '')).toEqual(['']);
+  expect(await complete('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+  expect(await complete('completion', 'z')).toEqual(['zsh']);
   expect(await complete('rm', 'ls', '--a')).toEqual(['--all']);
 });
 

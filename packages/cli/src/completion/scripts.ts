@@ -12,10 +12,12 @@ export const scripts: Readonly<Record<Shell, (nodes: readonly CommandNode[]) => 
 
 function bashScript(nodes: readonly CommandNode[]): string {
   const cases = nodes.map(
-    ({ path, commands, options }) =>
-      `    ${quoted(path)}) words=${quoted([...commands, ...options].map(({ text }) => text).join(' '))} ;;`,
+    ({ path, commands, values, options }) =>
+      `    ${quoted(path)}) words=${quoted([...commands, ...values, ...options].map(({ text }) => text).join(' '))} ;;`,
   );
-  const values = choicesOf(nodes).map(({ text, choices }) => `    ${text}) words=${quoted(choices.join(' '))} ;;`);
+  const optionValues = choicesOf(nodes).map(
+    ({ text, choices }) => `    ${text}) words=${quoted(choices.join(' '))} ;;`,
+  );
   const anyValue = textsOf(nodes, ({ takesValue, choices }) => takesValue && choices.length === 0);
   return `# Completion of mayfly for bash.
 _mayfly() {
@@ -29,7 +31,7 @@ _mayfly() {
 ${cases.join('\n')}
   esac
   case "$previous" in
-${values.join('\n')}
+${optionValues.join('\n')}
     ${anyValue.join(' | ')}) words='' ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -42,10 +44,12 @@ function zshScript(nodes: readonly CommandNode[]): string {
   const described = (words: readonly Word[]) =>
     words.map(({ text, meaning }) => quoted(`${text}:${meaning}`)).join(' ');
   const cases = nodes.map(
-    ({ path, commands, options }) =>
-      `    ${quoted(path)}) commands=(${described(commands)}) options=(${described(options)}) ;;`,
+    ({ path, commands, values, options }) =>
+      `    ${quoted(path)}) commands=(${described([...commands, ...values])}) options=(${described(options)}) ;;`,
   );
-  const values = choicesOf(nodes).map(({ text, choices }) => `    ${text}) compadd ${choices.join(' ')}; return ;;`);
+  const optionValues = choicesOf(nodes).map(
+    ({ text, choices }) => `    ${text}) compadd ${choices.join(' ')}; return ;;`,
+  );
   const anyValue = textsOf(nodes, ({ takesValue, choices }) => takesValue && choices.length === 0);
   return `#compdef mayfly
 # Completion of mayfly for zsh.
@@ -61,7 +65,7 @@ _mayfly() {
 ${cases.join('\n')}
   esac
   case "\${words[CURRENT-1]}" in
-${values.join('\n')}
+${optionValues.join('\n')}
     ${anyValue.join(' | ')}) _files; return ;;
   esac
   if [[ "$PREFIX" == -* ]]; then
@@ -77,10 +81,10 @@ if [ "$funcstack[1]" = "_mayfly" ]; then _mayfly "$@"; else compdef _mayfly mayf
 }
 
 function fishScript(nodes: readonly CommandNode[]): string {
-  const lines = nodes.flatMap(({ path, commands, options }) => {
+  const lines = nodes.flatMap(({ path, commands, values, options }) => {
     const condition = `complete -c mayfly -n ${fishQuoted(`__mayfly_at ${fishQuoted(path)}`)}`;
     return [
-      ...commands.map(({ text, meaning }) => `${condition} -f -a ${text} -d ${fishQuoted(meaning)}`),
+      ...[...commands, ...values].map(({ text, meaning }) => `${condition} -f -a ${text} -d ${fishQuoted(meaning)}`),
       ...options.map(({ text, meaning, takesValue, choices }) => {
         const value = choices.length > 0 ? ` -x -a ${fishQuoted(choices.join(' '))}` : takesValue ? ' -r' : '';
         return `${condition} -l ${text.slice(2)}${value} -d ${fishQuoted(meaning)}`;

@@ -31,5 +31,7 @@ test.each([
   expect((await complete('admin', 'accounts', 'cr')).toSorted()).toEqual(['create', 'credit']);
   expect(await complete('create', '--li')).toEqual(['--lifetime']);
   expect((await complete('create', '--size', '')).toSorted()).toEqual(['large', 'medium', 'small']);
+  expect((await complete('completion', '')).toSorted()).toEqual(['bash', 'fish', 'zsh']);
+  expect(await complete('completion', 'z')).toEqual(['zsh']);
   expect(await complete('rm', 'ls', '--a')).toEqual(['--all']);
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandLine, Sandbox, SpawnOptions, Terminal } from '@mayfly/sdk';
+import { quote } from '../quote.ts';
 
 /**
  * Prepares a command that runs on a terminal in place of its shell, and returns what begins it there. The service opens terminals with a login shell only:
@@ -45,8 +46,4 @@ function afterMarker(marker: Buffer): (bytes: Uint8Array) => Uint8Array {
     before = undefined;
     return rest;
   };
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -79,7 +79,7 @@ it('logs lists the commands of a sandbox, newest last', async () => {
   const listed = JSON.parse((await mayfly('logs', '--json', 'web')).stdout) as { id: string }[];
   expect(listed.length).toBe(lines.length - 1);
   expect(await mayfly('logs', 'exec_unknown')).toMatchObject({
-    code: 3,
-    stderr: expect.stringMatching(/^error: [^\n]+\n$/),
+    code: 1,
+    stderr: 'error: There is no execution exec_unknown. List those of a sandbox with: mayfly logs SANDBOX\n',
   });
 });

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { formatBytes } from '@mayfly/contract';
 import type { Command as Execution, ExecutionSummary, Mayfly } from '@mayfly/sdk';
-import { toApi } from '@mayfly/sdk';
+import { NotFoundError, toApi } from '@mayfly/sdk';
 import type { Command } from 'commander';
-import type { CliIo } from '../cli-io.ts';
+import { type CliIo, Failure } from '../cli-io.ts';
 import { Interruption } from '../interruption.ts';
 import { table } from '../output.ts';
 import { ConnectionNotice } from '../running/connection-notice.ts';
@@ -63,7 +63,11 @@ function show(commands: readonly ExecutionSummary[]): string {
 }
 
 async function printOutput(execution: Execution, { follow, json }: Options, io: CliIo): Promise<void> {
-  const { status } = await execution.info();
+  const { status } = await execution.info().catch((error: unknown) => {
+    if (!(error instanceof NotFoundError)) throw error;
+    const message = `There is no execution ${execution.id}. List those of a sandbox with: mayfly logs SANDBOX`;
+    throw new Failure(message, { type: 'not_found' });
+  });
   if (json) {
     if (follow) await execution.wait();
     io.stdout.write(`${JSON.stringify(toApi(await execution.info()), null, 2)}\n`);

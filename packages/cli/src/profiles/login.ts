@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { type CliIo, usageFailure } from '../cli-io.ts';
 import { showJson } from '../output.ts';
 import { ask, canAsk } from '../prompt.ts';
+import { failureOf } from '../service/client.ts';
 import { readStdin } from '../service/read-input.ts';
 import { examplesText, sentences } from '../service/service-command.ts';
 import { checkProfileName, type Profiles, readProfiles, writeProfiles } from './profile-file.ts';
@@ -15,7 +16,6 @@ interface LoginOptions {
 }
 
 const localUrl = 'http://127.0.0.1:8080';
-const keyPattern = /^[\x21-\x7e]+$/;
 
 /** `mayfly login` */
 export function addLogin(program: Command, io: CliIo): void {
@@ -45,7 +45,7 @@ async function login(io: CliIo, options: LoginOptions): Promise<void> {
   const name = checkProfileName(options.profile ?? (env.MAYFLY_PROFILE || profiles.current));
   const url = await urlOf(io, options, profiles.byName.get(name)?.url);
   const key = await keyOf(io, options);
-  const mayfly = new Mayfly({ env: {}, baseUrl: url, apiKey: key, maxRetries: 0 });
+  const mayfly = clientWith(url, key);
   const account = await mayfly.account();
   const address = mayfly.baseUrl.replace(/\/v1$/, '');
   const saved: Profiles = { current: name, byName: new Map(profiles.byName).set(name, { url: address, api_key: key }) };
@@ -69,8 +69,16 @@ async function urlOf(io: CliIo, { url }: LoginOptions, previous: string | undefi
 
 async function keyOf(io: CliIo, { keyStdin }: LoginOptions): Promise<string> {
   const key = await readKey(io, keyStdin);
-  if (keyPattern.test(key)) return key;
-  throw usageFailure(key === '' ? 'The API key is empty.' : 'The API key contains characters that no key has.');
+  if (key === '') throw usageFailure('The API key is empty.');
+  return key;
+}
+
+function clientWith(baseUrl: string, apiKey: string): Mayfly {
+  try {
+    return new Mayfly({ env: {}, baseUrl, apiKey, maxRetries: 0 });
+  } catch (error) {
+    throw failureOf(error, 2);
+  }
 }
 
 async function readKey(io: CliIo, keyStdin: true | undefined): Promise<string> {

@@ -66,7 +66,7 @@ function parse(content: string, path: string): Profiles {
     if (!areProfiles) throw new Error('a profile has no URL or no key');
     return { current: typeof current === 'string' ? current : defaultName, byName };
   } catch (cause) {
-    throw new Failure(`${path} is not a file of profiles. Correct it, or move it away and run "mayfly login".`, {
+    throw new Failure(`${path} is not a valid profile file. Correct it, or move it away and run "mayfly login".`, {
       cause,
     });
   }

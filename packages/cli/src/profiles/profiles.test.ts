@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { resultOf } from '../../../sdk/test/stub-api.ts';
 import { type RunOptions, runWith } from '../../test/run-with.ts';
 import { type StubAccount, stubAccount } from '../../test/stub-account.ts';
 
@@ -67,6 +68,17 @@ describe('login', () => {
     expect(saved()).toEqual({ current: 'default', profiles: { default: { url, api_key: key } } });
   });
 
+  test('a key that cannot be sent is refused without being shown, by login and by every other command', async () => {
+    const bad = 'mf_secret\nmore';
+    const refused = { code: 2, stdout: '', stderr: expect.stringContaining('contains characters that no key has') };
+    const env = { MAYFLY_BASE_URL: url, MAYFLY_API_KEY: bad };
+    for (const args of [['login'], ['ls'], ['template', 'build', 'web.yaml']]) {
+      const ran = await mayfly(args, {}, env);
+      expect(ran).toEqual(refused);
+      expect(ran.stderr).not.toContain('secret');
+    }
+  });
+
   test.each([
     [['login'], 'Pass --url.'],
     [['login', '--url', 'http://127.0.0.1:1'], 'Pass --key-stdin'],
@@ -79,7 +91,7 @@ describe('login', () => {
   test('a file that is not one of profiles is left as it is', async () => {
     await login();
     writeFileSync(file(), '{');
-    expect(await login()).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a file of profiles') });
+    expect(await login()).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a valid profile file') });
     expect(readFileSync(file(), 'utf8')).toBe('{');
   });
 });
@@ -126,8 +138,9 @@ describe('profiles', () => {
     await login('--profile', 'work');
     const recipe = join(home, 'web.yaml');
     writeFileSync(recipe, 'alias: web\nsteps: [ls]\n');
+    account.api.live.onStart = (command) => command.end(resultOf({}));
     const built = await mayfly(['template', 'build', recipe, '--profile', 'work']);
-    expect(built).toMatchObject({ code: 0, stdout: expect.stringContaining('Template web was built') });
+    expect(built).toMatchObject({ code: 0, stderr: expect.stringContaining('Template web was built') });
     const env = { MAYFLY_BASE_URL: url, MAYFLY_API_KEY: key };
     expect(await mayfly(['template', 'build', recipe], {}, env)).toMatchObject({ code: 0 });
   });

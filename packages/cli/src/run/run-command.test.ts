@@ -102,13 +102,23 @@ describe('mayfly run', () => {
       code: 125,
       stderr: expect.stringMatching(/^error: There is no API key [^\n]*\n$/),
     });
-    expect(await run('--size', 'huge', 'true')).toMatchObject({
+    expect(await run('--template', 'nonesuch', 'true')).toMatchObject({
       code: 125,
-      stderr: expect.stringContaining('size must'),
+      stderr: expect.stringContaining('not_found'),
     });
     expect((await run()).code).toBe(2);
     expect((await run('--timeout', 'soon', 'true')).code).toBe(2);
     expect((await run('--env', '=A', 'true')).code).toBe(2);
+  });
+
+  it.each([
+    [['--size', 'huge'], 'Allowed choices are small, medium, large'],
+    [['--lifetime', '0'], '--lifetime must be an integer of at least 1'],
+    [['--timeout', '1.5'], '--timeout must be an integer of at least 1'],
+    [['--snapshot', 'a', '--template', 'b'], 'exclude each other'],
+  ])('%j is refused as by create', async (args, message) => {
+    expect(await run(...args, 'true')).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    await expectNoSandbox();
   });
 
   it('a sandbox that ends while the command runs is a failure of Mayfly', async () => {

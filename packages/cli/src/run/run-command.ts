@@ -10,8 +10,9 @@ import {
   readCommandOptions,
 } from '../running/command-options.ts';
 import { concludeCommand, exitWith } from '../running/exit-code.ts';
-import { addSandboxOptions, inNewSandbox, readSandboxOptions, type SandboxOptions } from '../running/new-sandbox.ts';
+import { addSandboxOptions, inNewSandbox, type SandboxOptions } from '../running/new-sandbox.ts';
 import { stdinOf } from '../running/stdin.ts';
+import { readSandboxOptions } from '../sandboxes/sandbox-options.ts';
 import { addServiceOptions, clientOf, type ServiceOptions } from '../service/client.ts';
 import { readScript, uploadScript } from './script.ts';
 

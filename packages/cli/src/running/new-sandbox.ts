@@ -2,16 +2,11 @@ import type { CreateOptions, Mayfly, Sandbox } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import { type CliIo, CommandExit } from '../cli-io.ts';
 import { type Interruption, untilAborted } from '../interruption.ts';
-import { parseInteger } from '../numbers.ts';
 import { printable } from '../output.ts';
+import { addNewSandboxOptions, type NewSandboxOptions } from '../sandboxes/sandbox-options.ts';
 
-/** What kind of sandbox is created. */
-export interface SandboxOptions {
-  readonly size?: string;
-  readonly name?: string;
-  readonly lifetime?: string;
-  readonly template?: string;
-  readonly snapshot?: string;
+/** What kind of sandbox is created, and whether it stays. */
+export interface SandboxOptions extends NewSandboxOptions {
   readonly keep?: true;
 }
 
@@ -22,24 +17,7 @@ const deleteMs = 60_000;
 
 /** Adds the options of commands that create a sandbox for themselves. */
 export function addSandboxOptions(command: Command): Command {
-  return command
-    .option('--size <size>', 'size of the sandbox')
-    .option('--name <name>', 'label of the sandbox')
-    .option('--lifetime <minutes>', 'when the sandbox is destroyed at the latest')
-    .option('--template <alias>', 'create the sandbox from this template')
-    .option('--snapshot <id>', 'create the sandbox from this snapshot')
-    .option('--keep', 'do not delete the sandbox at the end');
-}
-
-/** Throws a usage failure if an option is invalid. The service checks the rest. */
-export function readSandboxOptions({ size, name, lifetime, template, snapshot }: SandboxOptions): CreateOptions {
-  return {
-    ...(size !== undefined && { size: size as NonNullable<CreateOptions['size']> }),
-    ...(name !== undefined && { name }),
-    ...(lifetime !== undefined && { lifetimeMinutes: parseInteger('--lifetime', lifetime) }),
-    ...(template !== undefined && { template }),
-    ...(snapshot !== undefined && { snapshotId: snapshot }),
-  };
+  return addNewSandboxOptions(command).option('--keep', 'do not delete the sandbox at the end');
 }
 
 /**

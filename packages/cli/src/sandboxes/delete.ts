@@ -43,7 +43,7 @@ async function deleteSandbox(
   { signal, wait }: DeleteOptions,
 ): Promise<void> {
   if (sandbox.status === 'deleted') {
-    stderr.write(`Sandbox ${sandbox.id} was deleted before.\n`);
+    stderr.write(`Sandbox ${sandbox.id} was already deleted.\n`);
     return;
   }
   await sandbox.delete({ signal });
@@ -52,7 +52,7 @@ async function deleteSandbox(
     const { status } = await sandbox.refresh({ signal });
     if (status === 'deleted' || !wait) return;
     if (Date.now() > giveUpAtMs) {
-      throw new Failure(`Sandbox ${sandbox.id} is still ${status}. The service goes on with it.`);
+      throw new Failure(`Sandbox ${sandbox.id} is still ${status}. The service keeps trying.`);
     }
     await sleep(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }

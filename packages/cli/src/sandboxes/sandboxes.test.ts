@@ -60,7 +60,7 @@ describe('create', () => {
     expect(await creating).toEqual({
       code: 130,
       stdout: '',
-      stderr: expect.stringMatching(/deleting the sandbox[\s\S]*error: The create was interrupted\.\n$/),
+      stderr: expect.stringMatching(/deleting the sandbox[\s\S]*error: Creation was interrupted\.\n$/),
     });
     await expect.poll(async () => (await account.json('ls')).data).toEqual([]);
   });
@@ -128,13 +128,17 @@ describe('rm', () => {
     expect(ran).toEqual({ code: 0, stdout: `${id}\n${web}\n`, stderr: '' });
     expect((await account.json('ls')).data).toEqual([]);
     const again = await account.run('rm', id);
-    expect(again).toEqual({ code: 0, stdout: `${id}\n`, stderr: `Sandbox ${id} was deleted before.\n` });
+    expect(again).toEqual({ code: 0, stdout: `${id}\n`, stderr: `Sandbox ${id} was already deleted.\n` });
   });
 
   test('a beginning of an id, or an unknown name among others, deletes nothing', async () => {
     const id = await create();
     const short = await account.run('rm', id.slice(0, 12));
-    expect(short).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`needs all of it: ${id}`) });
+    expect(short).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`needs the whole id or name of the sandbox. Did you mean ${id}?`),
+    });
     const unknown = await account.run('rm', id, 'nonesuch');
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no sandbox "nonesuch"') });
     expect((await account.json('ls')).data).toHaveLength(1);

@@ -13,11 +13,11 @@ export interface ServiceOptions {
 const maxRetries = 2;
 
 /** Adds the options that say which service is used, and --json. */
-export function addServiceOptions(command: Command): Command {
+export function addServiceOptions(command: Command, json = 'print the result as JSON, errors included'): Command {
   return command
     .option('--profile <name>', 'profile of `mayfly login` (default: $MAYFLY_PROFILE, or the current one)')
     .option('--url <url>', 'address of the service (default: $MAYFLY_BASE_URL, or that of the profile)')
-    .option('--json', 'print the result as JSON, errors included');
+    .option('--json', json);
 }
 
 /**
@@ -33,19 +33,38 @@ export function clientOf({ env }: Pick<CliIo, 'env'>, { profile, url }: ServiceO
 }
 
 /** The variables that count if this profile was named on the command line. */
-export function environmentFor(profile: string | undefined, env: CliIo['env']): CliIo['env'] {
+function environmentFor(profile: string | undefined, env: CliIo['env']): CliIo['env'] {
   if (profile === undefined) return env;
-  const { MAYFLY_API_KEY: _key, MAYFLY_BASE_URL: _url, MAYFLY_URL: _templateUrl, ...rest } = env;
+  const { MAYFLY_API_KEY: _key, MAYFLY_BASE_URL: _url, ...rest } = env;
   return rest;
 }
 
 /** The one line that a user sees: what happened, then what to do. Errors that are not of the SDK are returned as they are. */
 export function failureOf(error: unknown, exitCode: ExitCode = 3): unknown {
   if (!(error instanceof MayflyError)) return error;
-  const advice = error instanceof ApiError && !error.message.includes(error.hint) ? ` ${error.hint}` : '';
-  // On a command line there is no apiKey to pass.
-  const message = error.message.replace('Pass apiKey, set MAYFLY_API_KEY,', 'Set MAYFLY_API_KEY,');
-  return new Failure(message + advice, { cause: error, exitCode: error instanceof ConnectionError ? 3 : exitCode });
+  return new Failure(forCommandLine(error.message) + adviceOf(error), {
+    cause: error,
+    exitCode: error instanceof ConnectionError ? 3 : exitCode,
+  });
+}
+
+/** What the SDK says to programs, and what it means on a command line. */
+const rewordings = [
+  ['Pass apiKey, set MAYFLY_API_KEY,', 'Set MAYFLY_API_KEY,'],
+  [' and that the base URL is right.', ', or pass its address with --url.'],
+  ['Check the base URL.', 'Pass the address of the service with --url.'],
+  ['use that as the base URL', 'pass that with --url'],
+  ['The base URL ', 'The address '],
+] as const;
+
+function forCommandLine(message: string): string {
+  return rewordings.reduce((text, [said, meant]) => text.replace(said, meant), message);
+}
+
+function adviceOf(error: MayflyError): string {
+  if (!(error instanceof ApiError) || error.message.includes(error.hint)) return '';
+  const isAboutKey = error.type === 'invalid_api_key' || error.type === 'missing_api_key';
+  return ` ${isAboutKey ? 'Run "mayfly login", or set MAYFLY_API_KEY.' : error.hint}`;
 }
 
 /** The types of errors that have none. */

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { CliIo } from '../cli-io.ts';
 import { type InterruptionTexts, watchForInterruption } from '../interruption.ts';
 import { type Screen, screenOf, showJson } from '../output.ts';
+import { withProgressLine } from '../progress-line.ts';
 import { addServiceOptions, clientOf, type ServiceOptions } from './client.ts';
 import { findSandbox } from './find-sandbox.ts';
 
@@ -28,6 +29,8 @@ export interface ServiceCommand<Args extends readonly unknown[], Options, Result
   /** Whether it runs when its parent is called without the name of a command. */
   readonly isDefault?: true;
   readonly interruption?: InterruptionTexts;
+  /** What it is doing, for a terminal: `Creating the sandbox …`. Printed if it takes long. */
+  readonly progress?: string;
   readonly options?: (command: Command) => Command;
   readonly act: (context: ServiceContext, options: Options, ...args: Args) => Promise<Result>;
   /** The result in the words of the API, for --json. */
@@ -58,7 +61,9 @@ export function addServiceCommand<Args extends readonly unknown[], Options, Resu
       const signal = interruption.first;
       const mayfly = clientOf(io, options);
       const find: ServiceContext['find'] = (text, how) => findSandbox(mayfly, text, { ...how, signal });
-      const result = await definition.act({ mayfly, signal, find }, options, ...args);
+      const act = () => definition.act({ mayfly, signal, find }, options, ...args);
+      const { progress } = definition;
+      const result = await (progress === undefined ? act() : withProgressLine(io, progress, act));
       io.stdout.write(options.json ? showJson(definition.json(result)) : definition.show(result, screenOf(io)));
       definition.check?.(result);
     });

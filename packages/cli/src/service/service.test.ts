@@ -73,12 +73,14 @@ describe.concurrent.each(all)('mayfly %s %s', (...args) => {
 
   test('without a service', async () => {
     const env = { MAYFLY_BASE_URL: 'http://127.0.0.1:1', MAYFLY_API_KEY: 'mf_x' };
-    await expectFailure(given, env, 3, 'connection_failed', /Check that the service is running/);
+    const says = /[^.]\. Check that the service is running, or pass its address with --url\.\n$/;
+    await expectFailure(given, env, 3, 'connection_failed', says);
   });
 
   test('with a wrong key', async () => {
     const env = { ...account.env, MAYFLY_API_KEY: 'mf_wrong' };
-    await expectFailure(given, env, 3, 'invalid_api_key', /invalid_api_key, request req_\w+\)/);
+    const says = /invalid_api_key, request req_\w+\) Run "mayfly login", or set MAYFLY_API_KEY\.\n$/;
+    await expectFailure(given, env, 3, 'invalid_api_key', says);
   });
 });
 
@@ -96,10 +98,27 @@ describe('which sandbox is meant', () => {
     await account.json('create', '--name', 'one');
     expect(await account.run('stats', 'one')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^error: "one" means 2 sandboxes \(sbx_\w+, sbx_\w+\)\. Write more of the id\.\n$/),
+      stderr: expect.stringMatching(/^error: 2 sandboxes are named "one": sbx_\w+, sbx_\w+\. Use an id\.\n$/),
     });
-    expect(await account.run('stats', 'sbx_')).toMatchObject({ code: 1 });
     await account.run('rm', '--all', '--yes');
+  });
+
+  test('nothing, or too little of an id, does not mean the only sandbox', async () => {
+    const { id } = await account.json('create', '--name', 'x');
+    expect(await account.run('stats', '')).toMatchObject({
+      code: 2,
+      stderr: 'error: The id or name of the sandbox is empty.\n',
+    });
+    for (const text of ['sbx_', id.slice(0, 6), id.slice(4, 6)]) {
+      expect(await account.run('stats', text)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `error: There is no sandbox "${text}". The beginning of an id needs at least 3 characters. List them with: mayfly ls\n`,
+      });
+    }
+    expect(await account.json('stats', id.slice(0, 7))).toMatchObject({ sandbox_id: id });
+    expect(await account.json('stats', 'x')).toMatchObject({ sandbox_id: id });
+    await account.run('rm', id);
   });
 
   test('one that has ended is refused with the reason', async () => {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type CliIo, Failure } from '../cli-io.ts';
 import { finishOrDelete } from '../interruption.ts';
 import { parseInteger } from '../numbers.ts';
-import { addLifetime, lifetimeOf } from '../sandboxes/create.ts';
+import { addLifetime, lifetimeOf } from '../sandboxes/sandbox-options.ts';
 import { sandboxArgument, sandboxJson, showSandbox, showSandboxes } from '../sandboxes/show.ts';
 import { addServiceCommand } from '../service/service-command.ts';
 import { findSnapshot, snapshotArgument } from './find-snapshot.ts';
@@ -24,6 +24,7 @@ export function addCopies(program: Command, io: CliIo): void {
       'A copy has the memory, processes and files of the sandbox. If some of the copies cannot be made, the others stay and the exit code is 3.',
     examples: ['mayfly fork build --count 3'],
     interruption: { notice: 'Interrupted: deleting the copies. Press Ctrl-C again to leave them to their expiry.' },
+    progress: 'Copying the sandbox …',
     options: (command) =>
       addLifetime(
         command
@@ -61,12 +62,13 @@ export function addCopies(program: Command, io: CliIo): void {
 
   addServiceCommand<[string, string], unknown, Sandbox>(program, io, {
     name: 'rollback',
-    arguments: [sandboxArgument, snapshotArgument],
+    arguments: [['<sandbox>', 'its whole id or its name'], snapshotArgument],
     summary: 'put a sandbox back into the state of a snapshot of itself',
-    details: 'What happened in it since then is lost, and commands that are running fail.',
+    details: 'What happened in it since then is lost, and running commands fail.',
+    progress: 'Putting the sandbox back …',
     examples: ['mayfly rollback build snap_m4t7xk2q5w3vb6ynz7pahcdr'],
     act: async ({ mayfly, signal, find }, _options, text, snapshotText) => {
-      const sandbox = await find(text);
+      const sandbox = await find(text, { exact: true });
       await sandbox.rollback(await findSnapshot(mayfly, snapshotText, signal), { signal });
       return sandbox;
     },

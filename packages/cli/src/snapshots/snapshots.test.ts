@@ -53,6 +53,15 @@ describe('snapshots', () => {
     expect(await account.json('rollback', 'build', 'base')).toMatchObject({ id: sandbox, status: 'running' });
     expect(await account.run('rollback', 'build', 'nonesuch')).toMatchObject({ code: 1, stdout: '' });
   });
+
+  test('a rollback, which destroys, does not take the beginning of an id', async () => {
+    await account.run('snapshot', 'build', '--alias', 'base');
+    expect(await account.run('rollback', sandbox.slice(0, 20), 'base')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: This command needs the whole id or name of the sandbox. Did you mean ${sandbox}?\n`,
+    });
+  });
 });
 
 describe('fork', () => {

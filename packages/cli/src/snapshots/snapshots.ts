@@ -20,9 +20,10 @@ export function addSnapshots(program: Command, io: CliIo): void {
     name: 'snapshot',
     arguments: [sandboxArgument],
     summary: 'save a sandbox as it is, with its memory, and print the id of the snapshot',
-    details: 'The sandbox is paused for a moment and goes on.',
+    details: 'The sandbox is paused for a moment and keeps running.',
     examples: ['mayfly snapshot build --alias build-env', 'mayfly create --template build-env'],
     interruption: { notice: 'Interrupted: waiting for the snapshot, to delete it. Press Ctrl-C again to keep it.' },
+    progress: 'Saving the sandbox …',
     options: (command) =>
       command
         .option('--name <name>', 'a label of your choice')
@@ -54,7 +55,7 @@ export function addSnapshots(program: Command, io: CliIo): void {
     name: 'rm',
     arguments: [['<snapshots...>', 'their whole ids or aliases']],
     summary: 'delete snapshots',
-    details: 'Sandboxes that were made from them go on. If one of several is not found, none is deleted.',
+    details: 'Sandboxes that were made from them keep running. If one of several is not found, none is deleted.',
     act: async ({ mayfly, signal }, _options, texts) => {
       const found = await Promise.all([...new Set(texts)].map((text) => findSnapshot(mayfly, text, signal)));
       for (const { id } of found) await mayfly.snapshots.delete(id, { signal });

@@ -26,7 +26,7 @@ function write(name: string, content: string): string {
   return path;
 }
 
-const environment = () => ({ MAYFLY_URL: service.url, MAYFLY_API_KEY: service.key });
+const environment = () => ({ MAYFLY_BASE_URL: service.url, MAYFLY_API_KEY: service.key });
 
 function build(file: string, ...options: string[]) {
   return mayflyInProcess(['template', 'build', file, ...options], environment());
@@ -45,9 +45,10 @@ steps:
 
 test('a template is built from a recipe and saved under its alias', async () => {
   const result = await build(write('web.yaml', simple));
-  expect(result).toMatchObject({ code: 0, stderr: '' });
-  expect(result.stdout).toContain('Building web from small in 2 steps.\n[1/2] npm install: ');
-  expect(result.stdout).toContain('Template web was built in ');
+  // Only the result is on stdout.
+  expect(result).toMatchObject({ code: 0, stdout: `${service.template('web')?.id}\n` });
+  expect(result.stderr).toContain('Building web from small in 2 steps.\n[1/2] npm install: ');
+  expect(result.stderr).toContain('Template web was built in ');
   expect(ranSteps()).toEqual(['npm install', 'npm run build']);
   expect(service.template('web')?.history).toHaveLength(2);
   expect(service.leftSandboxes).toEqual([]);
@@ -58,9 +59,9 @@ test('a second build of the same recipe runs nothing', async () => {
   await build(file);
   const first = service.template('web');
   service.commands.length = 0;
-  const { code, stdout } = await build(file);
-  expect(code).toBe(0);
-  expect(stdout).toContain('[1/2] npm install: cached\n[2/2] npm run build: cached\nTemplate web is up to date');
+  const { code, stdout, stderr } = await build(file);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${first?.id}\n` });
+  expect(stderr).toContain('[1/2] npm install: cached\n[2/2] npm run build: cached\nTemplate web is up to date');
   expect(service.commands).toEqual([]);
   expect(service.template('web')).toEqual(first);
   expect(service.sandboxes).toHaveLength(1);
@@ -93,10 +94,10 @@ test('a template that could not be built again is still there', async () => {
   const first = service.template('web');
   service.onCommand = () => ({ exitCode: 7, stdout: `${'line\n'.repeat(150)}no such \u001bpackage\n` });
   const { code, stdout, stderr } = await build(write('web.yaml', 'alias: web\nsteps: [npm ci]\n'));
-  expect(code).toBe(1);
-  expect(stdout).toContain('[1/1] npm ci: failed with exit code 7\n');
-  expect(stdout).toContain('  no such ?package\n');
-  expect(stdout.match(/ {2}line\n/g)).toHaveLength(99);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('[1/1] npm ci: failed with exit code 7\n');
+  expect(stderr).toContain('  no such ?package\n');
+  expect(stderr.match(/ {2}line\n/g)).toHaveLength(99);
   expect(stderr).toContain('The step failed with exit code 7.');
   expect(service.template('web')).toEqual(first);
   expect(service.leftSandboxes).toEqual([]);
@@ -200,9 +201,9 @@ describe('start and ready', () => {
   const recipe = 'alias: web\nenv: {PORT: 3000}\nstart: npm start\nready: {port: 3000, timeout_seconds: 90}\n';
 
   test('the command is started and its port is awaited before the result is saved', async () => {
-    const { code, stdout } = await build(write('web.yaml', recipe));
+    const { code, stderr } = await build(write('web.yaml', recipe));
     expect(code).toBe(0);
-    expect(stdout).toContain('[1/1] start npm start until port 3000 listens: ');
+    expect(stderr).toContain('[1/1] start npm start until port 3000 listens: ');
     expect(service.commands).toMatchObject([
       { command: expect.stringContaining('npm start'), env: { PORT: '3000' } },
       { command: expect.stringContaining(':0BB8 ') },
@@ -213,9 +214,9 @@ describe('start and ready', () => {
   test('if it never gets ready, nothing is saved and its output is shown', async () => {
     service.onCommand = ({ command }) =>
       command.includes('0BB8') ? { exitCode: 75, stdout: 'Error: no database\n' } : {};
-    const { code, stdout, stderr } = await build(write('web.yaml', recipe));
+    const { code, stderr } = await build(write('web.yaml', recipe));
     expect(code).toBe(1);
-    expect(stdout).toContain('  Error: no database\n');
+    expect(stderr).toContain('  Error: no database\n');
     expect(stderr).toContain('The sandbox was not ready within 90 seconds: nothing listens on port 3000.');
     // One round of 50 seconds and one of 40.
     expect(service.commands).toHaveLength(3);
@@ -285,7 +286,8 @@ describe('mistakes', () => {
 
 test('errors of the service end the build with exit code 3', async () => {
   const file = write('web.yaml', simple);
-  expect(await build(file, '--key', 'wrong')).toMatchObject({
+  const wrongKey = { ...environment(), MAYFLY_API_KEY: 'wrong' };
+  expect(await mayflyInProcess(['template', 'build', file], wrongKey)).toMatchObject({
     code: 3,
     stderr: expect.stringContaining('(invalid_api_key, request req_1)'),
   });
@@ -295,6 +297,25 @@ test('errors of the service end the build with exit code 3', async () => {
   // A command may have run, so it is not sent again.
   expect(service.requests.filter((request) => request.endsWith('/exec'))).toHaveLength(1);
   expect(service.leftSandboxes).toEqual([]);
+});
+
+test('there is no option for a key, and the service is found as by other commands', async () => {
+  const file = write('web.yaml', simple);
+  expect(await build(file, '--key', service.key)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("unknown option '--key'"),
+  });
+  write(
+    '.config/mayfly/config.json',
+    JSON.stringify({ profiles: { work: { url: service.url, api_key: service.key } } }),
+  );
+  const env = {
+    HOME: folder,
+    MAYFLY_PROFILE: 'work',
+    MAYFLY_BASE_URL: 'http://127.0.0.1:1',
+    MAYFLY_API_KEY: 'mf_other',
+  };
+  expect(await mayflyInProcess(['template', 'build', file], env)).toMatchObject({ code: 0 });
 });
 
 test('Ctrl-C ends the build with exit code 130 and deletes its sandbox', async () => {

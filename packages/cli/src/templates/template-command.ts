@@ -1,14 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { sizeNames } from '@mayfly/contract';
-import { type Connection, connectionOf } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import { type CliIo, Failure, usageFailure } from '../cli-io.ts';
 import { watchForInterruption } from '../interruption.ts';
 import { parseInteger } from '../numbers.ts';
 import { printable } from '../output.ts';
-import { environmentFor, failureOf } from '../service/client.ts';
-import { ApiClient, type ApiOptions } from './build/api-client.ts';
+import { addServiceOptions, clientOf, type ServiceOptions } from '../service/client.ts';
 import { buildTemplate } from './build/build.ts';
 import type { PreparedRecipe, PreparedStep } from './build/plan.ts';
 import { JsonProgress, TextProgress } from './build/progress.ts';
@@ -17,13 +15,9 @@ import { parseDockerfile } from './recipe/dockerfile.ts';
 import { aliasProblem, defaultReadyTimeoutMs, type Ready, RecipeError } from './recipe/recipe.ts';
 import { parseYamlRecipe } from './recipe/yaml-recipe.ts';
 
-interface Options {
+interface Options extends ServiceOptions {
   readonly alias?: string;
-  readonly profile?: string;
-  readonly url?: string;
-  readonly key?: string;
   readonly cache: boolean;
-  readonly json?: true;
   readonly timeout: string;
   readonly dockerfile?: true;
   readonly start?: string;
@@ -57,7 +51,7 @@ export function addTemplates(program: Command, io: CliIo): void {
     .summary('build templates from recipes')
     .description('Build templates: prepared sandboxes that others are created from in about a second.')
     .helpCommand(false);
-  template
+  const command = template
     .command('build')
     .argument('<file>', 'recipe in YAML, or a Dockerfile')
     .summary('build a template and save it under its alias')
@@ -65,17 +59,14 @@ export function addTemplates(program: Command, io: CliIo): void {
       'Run the steps of a recipe in a sandbox and save the result under an alias. Steps that have not changed since the last build are not repeated.',
     )
     .option('--alias <alias>', 'alias of the template (default: the one in the recipe)')
-    .option('--profile <name>', 'profile of `mayfly login` (default: $MAYFLY_PROFILE, or the current one)')
-    .option('--url <url>', 'address of the service (default: $MAYFLY_BASE_URL or $MAYFLY_URL, or that of the profile)')
-    .option('--key <key>', 'API key (default: $MAYFLY_API_KEY, which other users of this machine cannot see)')
     .option('--no-cache', 'repeat all steps')
     .option('--timeout <minutes>', 'end the build after this time', '60')
-    .option('--json', 'print one JSON object per line')
     .option('--dockerfile', 'read the file as a Dockerfile, whatever its name is')
     .option('--start <command>', 'with a Dockerfile: command to start in the background before saving')
     .option('--ready-port <port>', 'with a Dockerfile: wait until this port listens')
     .option('--ready-command <command>', 'with a Dockerfile: wait until this command succeeds')
-    .option('--ready-timeout <seconds>', 'with a Dockerfile: how long to wait (default: 60)')
+    .option('--ready-timeout <seconds>', 'with a Dockerfile: how long to wait (default: 60)');
+  addServiceOptions(command, 'print one JSON object per line')
     .addHelpText('after', examples)
     .allowExcessArguments(false)
     .action((file: string, options: Options) => build(file, options, io));
@@ -83,7 +74,7 @@ export function addTemplates(program: Command, io: CliIo): void {
 
 async function build(file: string, options: Options, io: CliIo): Promise<void> {
   const lifetimeMinutes = parseInteger('--timeout', options.timeout, 1, 1440);
-  const apiOptions = readApiOptions(options, io);
+  const mayfly = clientOf(io, options);
   const recipe = await readRecipe(file, options, io);
   const progress = options.json ? new JsonProgress(io) : new TextProgress(io);
   using interruption = watchForInterruption(io, interruptionTexts);
@@ -93,9 +84,8 @@ async function build(file: string, options: Options, io: CliIo): Promise<void> {
   }, lifetimeMinutes * 60_000).unref();
   const signal = AbortSignal.any([interruption.first, tooLong.signal]);
   try {
-    const api = new ApiClient(apiOptions, signal);
     const { cache: useCache } = options;
-    await buildTemplate(recipe, { api, progress, signal, useCache, keepAfterMs, lifetimeMinutes, nowMs: Date.now });
+    await buildTemplate(recipe, { mayfly, progress, signal, useCache, keepAfterMs, lifetimeMinutes, nowMs: Date.now });
   } finally {
     clearTimeout(timer);
     progress.close();
@@ -139,20 +129,6 @@ async function readSource(file: string): Promise<string> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Failure(`${file} could not be read: ${reason}.`, { cause, exitCode: 2 });
   }
-}
-
-function readApiOptions({ profile, url, key }: Options, { env }: CliIo): ApiOptions {
-  const known = environmentFor(profile, env);
-  const baseUrl = url ?? (known.MAYFLY_BASE_URL || known.MAYFLY_URL || undefined);
-  let connection: Connection;
-  try {
-    connection = connectionOf({ env: known, profile, baseUrl, apiKey: key });
-  } catch (error) {
-    throw failureOf(error, 2);
-  }
-  const { apiKey } = connection;
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw usageFailure('The API key contains characters that no key has.');
-  return { url: new URL(connection.baseUrl.replace(/\/v1$/, '')), key: apiKey };
 }
 
 function readyOptions({ readyPort, readyCommand, readyTimeout }: Options): Ready | undefined {

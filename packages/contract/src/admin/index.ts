@@ -40,4 +40,5 @@ export {
   listSandboxes,
   listSandboxesOfAccount,
 } from './sandboxes.ts';
+export { getService } from './service.ts';
 export { formatUsd, maxMicroUsd } from './usd.ts';

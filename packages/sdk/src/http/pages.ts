@@ -1,5 +1,7 @@
+import { fromApi } from '../api/casing.ts';
+import { UnexpectedResponseError } from '../errors.ts';
 import type { Call, Connection } from './connection.ts';
-import { request } from './request.ts';
+import { type Answer, requestJson } from './request.ts';
 
 interface Page<Item> {
   readonly data: readonly Item[];
@@ -22,7 +24,7 @@ export class Listing<Item> implements AsyncIterable<Item> {
   /** All items in one array. */
   async all(): Promise<Item[]> {
     const items: Item[] = [];
-    for await (const page of this.#pages()) items.push(...page);
+    for await (const item of this) items.push(item);
     return items;
   }
 }
@@ -36,10 +38,19 @@ export function listing<Resource, Item>(
   return new Listing(async function* () {
     for (let cursor: string | undefined; ; ) {
       const query = { limit: 100, ...call.query, starting_after: cursor };
-      const page: Page<Resource> = await request(connection, { ...call, method: 'GET', query, repeatable: true });
+      const page = pageOf<Resource>(await requestJson(connection, { ...call, method: 'GET', query, repeatable: true }));
       yield page.data.map(toItem);
       if (!page.hasMore || page.nextCursor === null) return;
       cursor = page.nextCursor instanceof Date ? page.nextCursor.toISOString() : page.nextCursor;
     }
   });
+}
+
+/** The page that a response holds. Throws an UnexpectedResponseError if it holds none, as that of another service. */
+function pageOf<Resource>({ status, body }: Answer): Page<Resource> {
+  const page = fromApi(body) as Partial<Page<Resource>> | null | undefined;
+  if (!Array.isArray(page?.data)) {
+    throw new UnexpectedResponseError('The response is not a list of Mayfly. Check the base URL.', status);
+  }
+  return { data: page.data, hasMore: page.hasMore === true, nextCursor: page.nextCursor ?? null };
 }

@@ -148,7 +148,7 @@ class Attempt {
         throw new RequestTimeoutError(message, { cause, mayHaveHappened: true });
       }
       if (cause instanceof MayflyError) throw cause;
-      const message = `The connection to ${origin} failed: ${reasonOf(cause)}. Check that the service is running and that the base URL is right.`;
+      const message = `The connection to ${origin} failed: ${reasonOf(cause).replace(/\.+$/, '')}. Check that the service is running and that the base URL is right.`;
       throw new ConnectionError(message, { cause, mayHaveHappened: !wasRefused(cause) });
     }
   }

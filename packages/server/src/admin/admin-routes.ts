@@ -42,12 +42,16 @@ type CommandNeeds = ManageAccountsNeeds &
 /** What the admin API needs of the core. */
 export type AdminNeeds = CommandNeeds & RecordOperationNeeds & AuditListNeeds;
 
+/** Where processes on this host reach the API. Undefined while it does not take requests. */
+export type LocalUrl = () => string | undefined;
+
 /** Adds all operations of the admin API. */
-export function addAdminRoutes(app: FastifyInstance, core: AdminNeeds): void {
+export function addAdminRoutes(app: FastifyInstance, core: AdminNeeds, localUrl: LocalUrl): void {
   const serve = <Op extends contract.AdminOperation>(operation: Op, handler: Handler<Op>) =>
     serveOperation(app, core, operation, handler);
   addAccountRoutes(serve, core);
   addSandboxRoutes(serve, core);
+  serve(contract.getService, async () => ({ object: 'service' as const, url: localUrl() ?? null }));
   serve(contract.listAuditEvents, async ({ query }) => await auditListView(core, query));
 }
 

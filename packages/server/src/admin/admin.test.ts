@@ -6,9 +6,10 @@ import { buildAdmin } from './build-admin.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;
 let app: FastifyInstance;
+let localUrl: string | undefined;
 beforeEach(async () => {
   service = await stubService();
-  app = buildAdmin(service.core, pino({ level: 'silent' }));
+  app = buildAdmin(service.core, pino({ level: 'silent' }), () => localUrl);
   await call('POST', '/accounts', { email: 'ada@example.com', credit_usd: '0.1' });
 });
 afterEach(async () => {
@@ -21,6 +22,12 @@ async function call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, pa
   const response = await app.inject({ method, url, ...(payload !== undefined && { payload, headers }) });
   return { status: response.statusCode, body: response.json<Record<string, unknown>>() };
 }
+
+test('the address of the API is known once it takes requests', async () => {
+  expect((await call('GET', '/service')).body).toEqual({ object: 'service', url: null });
+  localUrl = 'http://127.0.0.1:9090';
+  expect((await call('GET', '/service')).body).toEqual({ object: 'service', url: localUrl });
+});
 
 test('amounts keep every digit', async () => {
   expect((await call('GET', '/accounts/ada%40example.com')).body).toMatchObject({ balance_usd: 0.1, status: 'active' });

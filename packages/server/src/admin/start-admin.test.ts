@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const start = (dataDir = folder) => startAdmin({ core: service.core, dataDir, log });
+const start = (dataDir = folder) => startAdmin({ core: service.core, dataDir, log, localUrl: () => undefined });
 
 const get = (socketPath: string) =>
   new Promise<string>((resolve, reject) => {

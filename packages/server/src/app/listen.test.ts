@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
 import { StartFailure } from '../process/start-failure.ts';
-import { listen, refuseOtherPort } from './listen.ts';
+import { listen, localUrlOf, refuseOtherPort } from './listen.ts';
 
 const config = { host: 'localhost', port: 0, inheritedSockets: {}, apiTls: false, publicUrl: undefined } as const;
 
@@ -33,6 +33,20 @@ test('the API stops although a client keeps an idle connection to the second add
   await once(idle, 'data');
   await Promise.all([once(idle, 'close'), service[Symbol.asyncDispose]()]);
   await expect(fetch(`http://127.0.0.2:${port}/healthz`)).rejects.toThrow();
+});
+
+test.each([
+  ['0.0.0.0', {}, 'http://127.0.0.1:'],
+  ['127.0.0.2', { publicUrl: 'https://mayfly.example.com' }, 'http://127.0.0.2:'],
+  ['127.0.0.1', { apiTls: true }, 'https://127.0.0.1:'],
+  ['127.0.0.1', { apiTls: true, publicUrl: 'https://mayfly.example.com' }, 'https://mayfly.example.com'],
+])('on %s with %j, processes on this host use an address of this service', async (host, settings, expected) => {
+  const service = await stubService();
+  await listen(service.app, { ...config, host });
+  const url = localUrlOf(service.app, { ...config, ...settings });
+  expect(url.replace(/(?<=:)\d+$/, '')).toBe(expected);
+  if (url.startsWith('http:')) expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  await service[Symbol.asyncDispose]();
 });
 
 test('a socket of systemd on another port than the configured one is refused, with what to do', () => {

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { createServer, isIPv6 } from 'node:net';
+import { type AddressInfo, createServer, isIPv6 } from 'node:net';
 import type { HttpApp } from '../http/http-app.ts';
 import { StartFailure } from '../process/start-failure.ts';
 import type { Config } from './config.ts';
@@ -94,6 +94,17 @@ export function apiUrl(
   if (publicUrl !== undefined) return publicUrl;
   const shownHost = anywhere.has(host) ? 'localhost' : isIPv6(host) ? `[${host}]` : host;
   return `${apiTls ? 'https' : 'http'}://${shownHost}:${boundPort(app, port)}`;
+}
+
+/**
+ * Where processes on this host reach the API, without a trailing slash: an address that this service itself listens on, so that nobody else answers
+ * there. With TLS it is the public URL if there is one, because the certificate is for its name.
+ */
+export function localUrlOf(app: HttpApp, { apiTls, publicUrl }: Pick<AddressSettings, 'apiTls' | 'publicUrl'>): string {
+  if (apiTls && publicUrl !== undefined) return publicUrl;
+  const { address, port } = app.server.address() as AddressInfo;
+  const reached = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+  return `${apiTls ? 'https' : 'http'}://${isIPv6(reached) ? `[${reached}]` : reached}:${port}`;
 }
 
 /** Why listening failed, and which settings to change: those that start with the prefix and end with _HOST and _PORT. */

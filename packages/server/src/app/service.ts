@@ -26,7 +26,7 @@ import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
 import { buildApi } from './build-api.ts';
 import { type Config, printableConfig } from './config.ts';
 import { holdDataFolder } from './data-folder.ts';
-import { listen } from './listen.ts';
+import { listen, localUrlOf } from './listen.ts';
 import { openConfiguredStore } from './open-store.ts';
 import { type Previews, startPreviews } from './previews.ts';
 
@@ -101,7 +101,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const evictor = new Evictor(core);
   acquired.use(repeat('eviction', evictionPeriodMs, () => evictor.check(), log));
   const firstAccount = await bootstrapAccount(core, config);
-  acquired.use(await startAdmin({ core, dataDir: config.dataDir, log }));
+  let localUrl: string | undefined;
+  acquired.use(await startAdmin({ core, dataDir: config.dataDir, log, localUrl: () => localUrl }));
   const previews = acquired.use(await startPreviews(core, config, log, options.gatewayLimits));
   const { readingLimits } = options;
   const tls = await openApiTls(config, previews.certificates, log);
@@ -112,6 +113,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     return closeHttp(app, drainMs);
   });
   const url = await listen(app, config);
+  localUrl = localUrlOf(app, config);
   readiness = 'ready';
   core.pool.start();
   if (core.pool.hasTemplates) {

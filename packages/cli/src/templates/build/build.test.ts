@@ -1,7 +1,7 @@
+import { Mayfly } from '@mayfly/sdk';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeService } from '../../../test/fake-service.ts';
 import type { RunStep } from '../recipe/recipe.ts';
-import { ApiClient } from './api-client.ts';
 import { type BuildOptions, buildTemplate } from './build.ts';
 import { JsonProgress } from './progress.ts';
 
@@ -42,7 +42,7 @@ async function build(
   await buildTemplate(
     { alias, base: 'small', steps, finish: undefined },
     {
-      api: new ApiClient({ url: new URL(service.url), key: service.key, backoffMs: 1 }, signal),
+      mayfly: new Mayfly({ env: {}, baseUrl: service.url, apiKey: service.key, retryDelayMs: 1 }),
       progress: new JsonProgress({ stdout }),
       signal,
       useCache: true,
@@ -128,7 +128,7 @@ test('without room for the new template, the old one stays', async () => {
   await build(['a']);
   const old = service.template('web');
   service.maxSnapshots = 1;
-  await expect(build(['z'])).rejects.toMatchObject({ type: 'quota_exceeded', exitCode: 3 });
+  await expect(build(['z'])).rejects.toMatchObject({ type: 'quota_exceeded' });
   expect(service.template('web')).toEqual(old);
   expect(service.leftSandboxes).toEqual([]);
 });
@@ -220,4 +220,17 @@ test('a snapshot whose first attempt was interrupted is taken once the service h
 test('a snapshot that is not ready does not count as taken', async () => {
   service.snapshotStatus = 'creating';
   await expect(build(['a'])).rejects.toThrow('is not ready (status: creating). Build again in a minute.');
+});
+
+test('a step whose connection is lost for good fails the build, and its sandbox is deleted', async () => {
+  service.onCommand = () => {
+    service.cutConnections();
+    return new Promise(() => {});
+  };
+  const mayfly = new Mayfly({ env: {}, baseUrl: service.url, apiKey: service.key, retryDelayMs: 1, reconnectMs: 20 });
+  await expect(build(['a'], { mayfly })).rejects.toMatchObject({
+    exitCode: 3,
+    message: expect.stringContaining('The connection to the service was lost during the step'),
+  });
+  expect(service.leftSandboxes).toEqual([]);
 });

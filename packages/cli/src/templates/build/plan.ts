@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Snapshot } from '@mayfly/contract';
+import type { Snapshot } from '@mayfly/sdk';
 import type { FileTree } from '../files/file-tree.ts';
 import type { CopyStep, Finish, Recipe, RunStep } from '../recipe/recipe.ts';
 
@@ -11,7 +11,7 @@ export interface PreparedRecipe extends Omit<Recipe, 'steps'> {
 }
 
 /** Where a build starts: a size or a snapshot. */
-export type Base = { readonly size: string } | { readonly snapshot_id: string };
+export type Base = { readonly size: Snapshot['size'] } | { readonly snapshot_id: string };
 
 /** The states that a build passes through, and the names under which snapshots of them are kept. */
 export interface Plan {

@@ -1,6 +1,8 @@
-import { formatBytes, type Snapshot } from '@mayfly/contract';
+import { formatBytes } from '@mayfly/contract';
+import { type Snapshot, toApi } from '@mayfly/sdk';
 import type { CliIo } from '../../cli-io.ts';
 import { printable } from '../../output.ts';
+import { progressDelayMs } from '../../progress-line.ts';
 
 export interface StepStatus {
   /** Counted from 1. */
@@ -12,6 +14,8 @@ export interface StepStatus {
 /** What a build reports while it runs. */
 export interface Progress {
   buildStarted(build: { readonly alias: string; readonly base: string; readonly total: number }): void;
+  /** Something other than a step takes a while. */
+  waiting(text: string): void;
   stepStarted(status: StepStatus): void;
   stepFinished(status: StepStatus, result: { readonly cached: boolean; readonly durationMs: number }): void;
   stepFailed(status: StepStatus, result: { readonly exitCode: number | null; readonly output: string }): void;
@@ -29,13 +33,16 @@ function lastLines(output: string): string[] {
   return output === '' ? [] : lines.slice(-shownLines);
 }
 
-/** One line per step. On a terminal, the line of the running step counts seconds. */
+/** One line per step on stderr, and the result on stdout. On a terminal, the line of the running step counts seconds. */
 export class TextProgress implements Progress {
   readonly #stdout: CliIo['stdout'];
+  readonly #stderr: CliIo['stderr'];
   #timer: NodeJS.Timeout | undefined;
+  #isShown = false;
 
-  constructor({ stdout }: Pick<CliIo, 'stdout'>) {
+  constructor({ stdout, stderr }: Pick<CliIo, 'stdout' | 'stderr'>) {
     this.#stdout = stdout;
+    this.#stderr = stderr;
   }
 
   buildStarted({
@@ -51,11 +58,11 @@ export class TextProgress implements Progress {
   }
 
   stepStarted(status: StepStatus): void {
-    if (!this.#stdout.isTTY) return;
-    const startedAt = Date.now();
-    const show = () => this.#rewrite(title(status), ` … ${Math.floor((Date.now() - startedAt) / 1000)} s`);
-    show();
-    this.#timer = setInterval(show, 1000).unref();
+    this.#countSeconds(title(status), 0);
+  }
+
+  waiting(text: string): void {
+    this.#countSeconds(text, progressDelayMs);
   }
 
   stepFinished(
@@ -82,9 +89,14 @@ export class TextProgress implements Progress {
     { cached, durationMs }: { readonly cached: boolean; readonly durationMs: number },
   ): void {
     const how = cached ? 'is up to date' : `was built in ${seconds(durationMs)}`;
-    this.#line(
-      `Template ${alias} ${how}: ${id}, ${formatBytes(bytes)}. Create sandboxes with {"template": "${alias}"}.`,
-    );
+    const text = `Template ${alias} ${how}: ${id}, ${formatBytes(bytes)}. Create sandboxes with: mayfly create --template ${alias}`;
+    if (this.#stdout.isTTY) {
+      this.#endTimer();
+      this.#stdout.write(`${text}\n`);
+    } else {
+      this.#line(text);
+      this.#stdout.write(`${id}\n`);
+    }
   }
 
   close(): void {
@@ -95,18 +107,33 @@ export class TextProgress implements Progress {
     if (!this.#timer) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#stdout.write('\r\x1b[2K');
+    if (this.#isShown) this.#stderr.write('\r\x1b[2K');
+    this.#isShown = false;
+  }
+
+  /** Shows on a terminal how long something takes, once it has taken this long. */
+  #countSeconds(text: string, afterMs: number): void {
+    this.#endTimer();
+    if (!this.#stderr.isTTY) return;
+    const startedAt = Date.now();
+    const show = () => {
+      const tookMs = Date.now() - startedAt;
+      if (tookMs >= afterMs) this.#rewrite(text, ` … ${Math.floor(tookMs / 1000)} s`);
+    };
+    show();
+    this.#timer = setInterval(show, 1000).unref();
   }
 
   #line(text: string): void {
     this.#endTimer();
-    this.#stdout.write(`${text}\n`);
+    this.#stderr.write(`${text}\n`);
   }
 
   /** Shortens the beginning, so that the end is visible on a narrow terminal. */
   #rewrite(text: string, end: string): void {
-    const room = Math.max((this.#stdout.columns || 80) - 1 - end.length, 10);
-    this.#stdout.write(`\r\x1b[2K${text.length > room ? `${text.slice(0, room - 1)}…` : text}${end}`);
+    const room = Math.max((this.#stderr.columns || 80) - 1 - end.length, 10);
+    this.#isShown = true;
+    this.#stderr.write(`\r\x1b[2K${text.length > room ? `${text.slice(0, room - 1)}…` : text}${end}`);
   }
 }
 
@@ -120,7 +147,7 @@ function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(1)} s`;
 }
 
-/** One JSON object per line. */
+/** One JSON object per line on stdout: the events are the result. */
 export class JsonProgress implements Progress {
   readonly #stdout: CliIo['stdout'];
 
@@ -131,6 +158,8 @@ export class JsonProgress implements Progress {
   buildStarted(build: { readonly alias: string; readonly base: string; readonly total: number }): void {
     this.#event('build_started', build);
   }
+
+  waiting(): void {}
 
   stepStarted(status: StepStatus): void {
     this.#event('step_started', status);
@@ -158,7 +187,7 @@ export class JsonProgress implements Progress {
     snapshot: Snapshot,
     { cached, durationMs }: { readonly cached: boolean; readonly durationMs: number },
   ): void {
-    this.#event('build_finished', { cached, duration_ms: Math.round(durationMs), snapshot });
+    this.#event('build_finished', { cached, duration_ms: Math.round(durationMs), snapshot: toApi(snapshot) });
   }
 
   close(): void {}

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { sizeNames, workspacePath } from '@mayfly/contract';
+import { quote } from '../../quote.ts';
 import { expandWord, jsonWords, splitWords, WordError } from './dockerfile-words.ts';
 import {
   aliasProblem,
@@ -12,7 +13,6 @@ import {
   RecipeError,
   type RecipeOptions,
   type Step,
-  shellQuote,
   variableName,
 } from './recipe.ts';
 import { namesFolder } from './yaml-recipe.ts';
@@ -147,7 +147,7 @@ function applyRun(text: string, line: number, { workdir, env, steps }: State): v
   const [flag] = /^--[a-z]+/.exec(text) ?? [];
   if (flag) throw new WordError(`does not support ${flag}. Remove it`);
   refuseHeredoc(text);
-  const command = jsonWords(text)?.map(shellQuote).join(' ') ?? text;
+  const command = jsonWords(text)?.map(quote).join(' ') ?? text;
   if (command.length > maxCommandCharacters) {
     throw new WordError(`must be at most ${maxCommandCharacters} characters. Copy a script in and run it`);
   }

@@ -1,3 +1,5 @@
+import { quote } from '../../quote.ts';
+
 /** Copies files from the folder of the recipe into the sandbox. */
 export interface CopyStep {
   readonly kind: 'copy';
@@ -98,14 +100,9 @@ export function aliasProblem(alias: string, sizeNames: readonly string[]): strin
   return 'must be 1 to 100 of the characters a-z, 0-9, ".", "_" and "-", and start with a letter or digit';
 }
 
-/** Quotes one argument for bash. */
-export function shellQuote(argument: string): string {
-  return /^[A-Za-z0-9_/.:=@%+,-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
-}
-
 /** The step that makes a working directory exist. */
 export function makeFolderStep(path: string, line: number, label: string): RunStep {
-  const command = `mkdir -p -- ${shellQuote(path)}`;
+  const command = `mkdir -p -- ${quote(path)}`;
   return { kind: 'run', line, label, command, cwd: '/', env: {}, timeoutMs: defaultStepTimeoutMs };
 }
 

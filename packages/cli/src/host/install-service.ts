@@ -1,9 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import type { Command } from 'commander';
-import { CommandExit, Failure } from './cli-io.ts';
-
-const checkout = join(import.meta.dirname, '../../..');
+import { Failure } from '../cli-io.ts';
+import { runBootstrap } from './bootstrap.ts';
 
 /** `mayfly install-service` and `mayfly uninstall-service`: run this checkout under systemd, or no longer. The work is done by its set-up. */
 export function addInstallService(program: Command): void {
@@ -23,27 +20,8 @@ export function addInstallService(program: Command): void {
     .action(() => runSetup('uninstall-service', 'Mayfly was not removed from systemd.'));
 }
 
-/** `mayfly doctor`: what this host has and lacks. */
-export function addDoctor(program: Command): void {
-  program
-    .command('doctor')
-    .summary('say what this host has and lacks to run Mayfly')
-    .description('Say what this host has and lacks to run Mayfly, and what to do about it. Changes nothing.')
-    .option('--json', 'print the result as JSON')
-    .action(({ json }: { readonly json?: true }) => {
-      const { status } = spawnSync(process.execPath, ['bootstrap.mjs', 'doctor', ...(json ? ['--json'] : [])], {
-        cwd: checkout,
-        stdio: 'inherit',
-      });
-      if (status !== 0) throw new CommandExit(status ?? 1);
-    });
-}
-
 function runSetup(command: string, failure: string): void {
-  const { status, error } = spawnSync(process.execPath, ['bootstrap.mjs', command], {
-    cwd: checkout,
-    stdio: 'inherit',
-  });
+  const { status, error } = runBootstrap(command);
   if (error) throw new Failure(`${failure} ${error.message}.`);
   if (status !== 0) throw new Failure(`${failure} What is printed above says why.`);
 }
