@@ -15,7 +15,9 @@ export async function exitWith(work: () => Promise<number>): Promise<void> {
   } catch (error) {
     const failure = failureOf(error, ownFailure);
     if (!(failure instanceof Failure) || failure.exitCode === 2) throw failure;
-    throw new Failure(failure.message, { cause: error, exitCode: ownFailure });
+    const { message, type, isInResult } = failure;
+    // The cause says what kind of error it is.
+    throw new Failure(message, { cause: failure.cause ?? failure, exitCode: ownFailure, type, isInResult });
   }
   if (exitCode !== 0) throw new CommandExit(exitCode);
 }
