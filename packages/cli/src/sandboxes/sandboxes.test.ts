@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runWith } from '../../test/run-with.ts';
@@ -162,7 +162,7 @@ describe('rm', () => {
 
   test('with --json, one that cannot be deleted is named besides those that were', async () => {
     const [one, busy] = [await create(), await create()];
-    const proxy = createServer(async ({ method = '', url = '', headers }, response) => {
+    const answerOrRefuse = async ({ method = '', url = '', headers }: IncomingMessage, response: ServerResponse) => {
       if (method === 'DELETE' && url.endsWith(busy)) {
         const error = { type: 'invalid_request', message: 'A snapshot is being taken.' };
         return void response.writeHead(400).end(JSON.stringify({ error, request_id: 'req_1' }));
@@ -170,7 +170,8 @@ describe('rm', () => {
       const authorization = headers.authorization ?? '';
       const answer = await fetch(account.api.url + url, { method, headers: { authorization } });
       response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
-    });
+    };
+    const proxy = createServer((request, response) => void answerOrRefuse(request, response));
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const { port } = proxy.address() as AddressInfo;
     const ran = await account.run('rm', one, busy, '--json', '--url', `http://127.0.0.1:${port}`);
