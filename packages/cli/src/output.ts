@@ -41,9 +41,7 @@ export function list<Row>(rows: readonly Row[], columns: readonly Column<Row>[],
     return rows.map((row) => tabbed(columns.map(({ value, exact }) => (exact ?? value)(row)))).join('');
   }
   const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))));
-  const natural = columns.map(({ heading }, index) =>
-    Math.max(widthOf(heading), ...cells.map((line) => widthOf(line[index] ?? ''))),
-  );
+  const natural = columns.map(({ heading }, index) => widest([heading, ...cells.map((line) => line[index] ?? '')]));
   const isFlexible = columns.map((column) => column.isFlexible === true);
   const widths = fitted(natural, isFlexible, screen.columns);
   const fit = (text: string, index: number) => cut(text, widths[index] ?? 0);
@@ -81,21 +79,41 @@ function fitted(natural: readonly number[], isFlexible: readonly boolean[], avai
   return widths;
 }
 
+/** A text in exactly this many columns of a terminal: cut, or with spaces behind it. */
 function cut(text: string, width: number): string {
-  const characters = charactersOf(text);
-  const shown = characters.length > width ? `${characters.slice(0, width - 1).join('')}…` : text;
-  return shown + ' '.repeat(width - widthOf(shown));
-}
-
-function widthOf(text: string): number {
-  return charactersOf(text).length;
+  const natural = widthOf(text);
+  if (natural <= width) return text + ' '.repeat(width - natural);
+  let shown = '';
+  let used = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    if (used + columnsOf(segment) > width - 1) break;
+    shown += segment;
+    used += columnsOf(segment);
+  }
+  return `${shown}…${' '.repeat(width - 1 - used)}`;
 }
 
 const segmenter = new Intl.Segmenter();
 
-/** What a reader sees as one character each. */
-function charactersOf(text: string): readonly string[] {
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+/** How many columns of a terminal a text takes. */
+function widthOf(text: string): number {
+  if (/^[\x20-\x7E]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += columnsOf(segment);
+  return width;
+}
+
+function widest(texts: readonly string[]): number {
+  return texts.reduce((width, text) => Math.max(width, widthOf(text)), 0);
+}
+
+/** Emoji and what East Asian Width (UAX #11) calls wide or full-width take two columns. The ranges are those of whole blocks. */
+const wide =
+  /^(?:\p{Emoji_Presentation}|\p{Emoji}\uFE0F|[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{17000}-\u{18CFF}\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}])/u;
+
+/** The columns of what a reader sees as one character. */
+function columnsOf(segment: string): 1 | 2 {
+  return wide.test(segment) ? 2 : 1;
 }
 
 function joined(cells: readonly string[]): string {
@@ -109,12 +127,8 @@ function tabbed(cells: readonly string[]): string {
 /** Formats rows as aligned columns below a heading, without trailing spaces. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [heading, ...rows].map((cells) => cells.map(printable));
-  const widths = heading.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
-  const align = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join(gap)
-      .trimEnd();
+  const widths = heading.map((_, column) => widest(lines.map((cells) => cells[column] ?? '')));
+  const align = (cells: readonly string[]) => joined(cells.map((cell, column) => cut(cell, widths[column] ?? 0)));
   return `${lines.map(align).join('\n')}\n`;
 }
 
@@ -124,9 +138,13 @@ export function pairs(values: Readonly<Record<string, string>>): string {
   return first === undefined ? '' : table(first, rest);
 }
 
-/** Replaces control characters, so that text chosen by others cannot control the terminal. */
+/** What controls a terminal, changes the order of text or cannot be seen, except the joiner inside an emoji. */
+const unprintable =
+  /(?!(?<=\p{Extended_Pictographic}\uFE0F?\p{Emoji_Modifier}?)\u200D\p{Extended_Pictographic})[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Replaces control characters and invisible ones, so that text chosen by others cannot control the terminal or look like another text. */
 export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, '?');
+  return text.replace(unprintable, '?');
 }
 
 /** Formats an amount of the API, e.g. `25.00 USD`. */
@@ -134,7 +152,8 @@ export function showUsd(usd: number): string {
   return `${formatUsd(Math.round(usd * 1_000_000))} USD`;
 }
 
-/** Formats JSON as commands print it. */
+/** Formats JSON as commands print it. Control characters that JSON allows as they are, and terminals obey, are escaped. */
 export function showJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
+  const text = JSON.stringify(value, null, 2);
+  return `${text.replace(/[\u007F-\u009F]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`;
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { addAccount } from './account/account.ts';
 import { addAccounts } from './admin/accounts.ts';
@@ -40,12 +41,20 @@ export async function run(args: readonly string[], io: CliIo): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     if (error instanceof CommandExit) return error.exitCode;
     const failure = error instanceof CommanderError ? usageFailure(withoutPrefix(error.message)) : failureOf(error);
-    if (!(failure instanceof Failure)) throw failure;
+    const shown = failure instanceof Failure ? failure : unexpected(failure, io);
     // Commander has printed its own.
-    if (!(error instanceof CommanderError)) io.stderr.write(`error: ${printable(failure.message)}\n`);
-    if (printsJson(program, args) && !failure.isInResult) io.stdout.write(showJson(errorBody(failure)));
-    return failure.exitCode;
+    if (!(error instanceof CommanderError)) io.stderr.write(`error: ${printable(shown.message)}\n`);
+    if (printsJson(program, args, error) && !shown.isInResult) io.stdout.write(showJson(errorBody(shown)));
+    return shown.exitCode;
   }
+}
+
+/** A defect of Mayfly as one line. Its stack is shown only if MAYFLY_DEBUG is set. */
+function unexpected(cause: unknown, { env, stderr }: CliIo): Failure {
+  if (env.MAYFLY_DEBUG) stderr.write(`${inspect(cause)}\n`);
+  const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+  const [line = ''] = reason.split('\n');
+  return new Failure(`Mayfly failed unexpectedly: ${line}. Set MAYFLY_DEBUG=1 to see where.`, { cause });
 }
 
 function isAboutProfiles(command: Command): boolean {
@@ -57,18 +66,22 @@ function withoutPrefix(message: string): string {
 }
 
 /** Whether the command that was called prints its errors as JSON. Those of operators and recipes have formats of their own. */
-function printsJson(program: Command, args: readonly string[]): boolean {
-  const path = [program];
-  for (const arg of args) {
-    const next = path.at(-1)?.commands.find((command) => command.name() === arg);
-    if (next === undefined) break;
-    path.push(next);
+function printsJson(program: Command, args: readonly string[], error: unknown): boolean {
+  if (args[0] === 'admin' || args[0] === 'template') return false;
+  if (args[0] === 'api') return true;
+  if (error instanceof CommanderError) {
+    // An invalid command line was not parsed to its end.
+    const end = args.indexOf('--');
+    return args.slice(0, end < 0 ? undefined : end).includes('--json');
   }
-  const called = path.at(-1);
-  if (['admin', 'template'].includes(path[1]?.name() ?? '')) return false;
-  if (path[1]?.name() === 'api') return true;
+  let called = program;
+  for (const arg of args) {
+    const next = called.commands.find((command) => command.name() === arg);
+    if (next === undefined) break;
+    called = next;
+  }
   // A command that is called without its name is the default of its group.
-  return [called, ...(called?.commands ?? [])].some((command) => command?.opts<{ json?: true }>().json === true);
+  return [called, ...called.commands].some((command) => command.opts<{ json?: true }>().json === true);
 }
 
 const exitCodes = `

@@ -144,6 +144,104 @@ describe('a file', () => {
   });
 });
 
+describe('a hostile sandbox', () => {
+  let victim: string;
+  let victimFolder: string;
+  beforeEach(async () => {
+    victim = join(here, 'victim');
+    victimFolder = join(here, 'victimdir');
+    writeFileSync(victim, 'mine');
+    mkdirSync(victimFolder);
+    mkdirSync(join(guest, 'tree'));
+    symlinkSync(victim, join(guest, 'tree/report'));
+    symlinkSync(victimFolder, join(guest, 'tree/results'));
+    symlinkSync(join(here, 'new'), join(guest, 'tree/dangling'));
+    for (const name of ['report', 'dangling']) writeFileSync(join(guest, name), 'hostile');
+    mkdirSync(join(guest, 'results'));
+    writeFileSync(join(guest, 'results/x'), 'hostile');
+    mkdirSync(join(here, 'out'));
+    await expectCopied(`web:${guest}/tree/.`, join(here, 'out'));
+  });
+  afterEach(() => {
+    expect(readFileSync(victim, 'utf8')).toBe('mine');
+    expect(readdirSync(victimFolder)).toEqual([]);
+    expect(readdirSync(here).sort()).toEqual(['out', 'victim', 'victimdir']);
+    expect(readdirSync(join(here, 'out')).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it.each(['report', 'dangling'])(
+    'cannot write through a link that an earlier copy has put into the folder: %s',
+    async (name) => {
+      await expectCopied(`web:${guest}/${name}`, join(here, 'out'));
+      expect(lstatSync(join(here, 'out', name)).isFile()).toBe(true);
+      expect(readFileSync(join(here, 'out', name), 'utf8')).toBe('hostile');
+    },
+  );
+
+  it.each(['report', 'dangling'])('cannot write through a link to a file that the user names: %s', async (name) => {
+    await expectFailure(
+      `web:${guest}/${name}`,
+      join(here, 'out', name),
+      /is a link\. Remove it, or name where it leads/,
+    );
+  });
+
+  it.each(['', '/'])('cannot unpack a folder through a link that an earlier copy has put there%s', async (slash) => {
+    await expectFailure(`web:${guest}/results`, join(here, 'out') + slash, /out\/results is a link/);
+    await expectFailure(`web:${guest}/results`, join(here, 'out/report'), /could not be written/);
+  });
+});
+
+describe('a copy that fails', () => {
+  it.each(['notes', ''])('leaves the file that was there; one that succeeds keeps its mode (%j)', async (name) => {
+    writeFileSync(join(here, 'notes'), 'mine', { mode: 0o640 });
+    writeFileSync(join(guest, 'notes'), 'new');
+    await expectFailure('web:/proc/self/mem', join(here, 'notes'), /mem could not be read/);
+    expect(readFileSync(join(here, 'notes'), 'utf8')).toBe('mine');
+    expect(readdirSync(here)).toEqual(['notes']);
+    await expectCopied(`web:${guest}/notes`, join(here, name));
+    expect(readFileSync(join(here, 'notes'), 'utf8')).toBe('new');
+    expect(statSync(join(here, 'notes')).mode & 0o777).toBe(0o640);
+  });
+});
+
+describe('--json', () => {
+  const json = async (...args: string[]) => {
+    const { code, stdout } = await mayflyInProcess(['cp', '--json', ...args], shell.env);
+    return { code, body: JSON.parse(stdout) as unknown };
+  };
+
+  it('prints what was copied', async () => {
+    mkdirSync(join(here, 'src'));
+    writeFileSync(join(here, 'src/a'), '12345');
+    writeFileSync(join(here, 'src/b'), '678');
+    symlinkSync('a', join(here, 'src/c'));
+    for (const [source, destination, files, bytes] of [
+      [join(here, 'src'), `web:${guest}/src`, 2, 8],
+      [`web:${guest}/src`, join(here, 'back'), 2, 8],
+      [join(here, 'src/a'), `web:${guest}/a`, 1, 5],
+      [`web:${guest}/a`, join(here, 'a'), 1, 5],
+    ] as const) {
+      const copied = { object: 'copy', source, destination, files, bytes };
+      expect(await json(source, destination)).toEqual({ code: 0, body: copied });
+    }
+  });
+
+  it('is refused with standard output as the destination', async () => {
+    writeFileSync(join(guest, 'a'), 'content');
+    const refused = await json(`web:${guest}/a`, '-');
+    expect(refused).toMatchObject({ code: 2, body: { error: { type: 'invalid_command_line' } } });
+  });
+});
+
+it('a device or pipe that the user names is written to, also through a link', async () => {
+  writeFileSync(join(guest, 'a'), 'content');
+  symlinkSync('/dev/null', join(here, 'link'));
+  await expectCopied(`web:${guest}/a`, join(here, 'link'));
+  expect(readlinkSync(join(here, 'link'))).toBe('/dev/null');
+  expect(lstatSync('/dev/null').isCharacterDevice()).toBe(true);
+});
+
 describe('errors', () => {
   it('are one clear line', async () => {
     writeFileSync(join(here, 'file'), 'x');

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { type CliIo, usageFailure } from '../cli-io.ts';
 import { Interruption } from '../interruption.ts';
-import { printable } from '../output.ts';
+import { printable, showJson } from '../output.ts';
 import { addServiceOptions, clientOf, failureOf, type ServiceOptions } from '../service/client.ts';
 import { findSandbox } from '../service/find-sandbox.ts';
 import { download, downloadToStdout } from './download.ts';
 import { type Location, parseLocation } from './location.ts';
-import { type Transfer, TransferProgress } from './transfer.ts';
+import { type Copied, type Transfer, TransferProgress } from './transfer.ts';
 import { upload, uploadStdin } from './upload.ts';
 
 const help = `
@@ -32,18 +32,24 @@ export function addCp(program: Command, io: CliIo): void {
     .addHelpText('after', help)
     .action(async (source: string, destination: string, options: ServiceOptions) => {
       try {
-        await copy(parseLocation(source), parseLocation(destination), options, io);
+        const copied = await copy(parseLocation(source), parseLocation(destination), options, io);
+        if (options.json) io.stdout.write(showJson({ object: 'copy', source, destination, ...copied }));
       } catch (error) {
         throw failureOf(error);
       }
     });
 }
 
-async function copy(source: Location, destination: Location, options: ServiceOptions, io: CliIo): Promise<void> {
+async function copy(source: Location, destination: Location, options: ServiceOptions, io: CliIo): Promise<Copied> {
   const remote = source.where === 'sandbox' ? source : destination;
   const local = source.where === 'sandbox' ? destination : source;
   if (remote.where !== 'sandbox' || local.where === 'sandbox') {
     throw usageFailure('One of source and destination must be in a sandbox, like web:notes.txt, and the other here.');
+  }
+  if (options.json && destination.where === 'standard stream') {
+    throw usageFailure(
+      '--json prints to standard output, and so does the destination -. Name a file, or leave --json out.',
+    );
   }
   const mayfly = clientOf(io, options);
   using interruption = new Interruption();
@@ -52,8 +58,9 @@ async function copy(source: Location, destination: Location, options: ServiceOpt
   const notice = (message: string) => io.stderr.write(`${printable(message)}\n`);
   const transfer: Transfer = { sandbox, stop: interruption.first, progress, notice };
   if (remote === source) {
-    if (local.where === 'here') await download(remote.path, local.path, transfer);
-    else await downloadToStdout(remote.path, io, transfer);
-  } else if (local.where === 'here') await upload(local.path, remote.path, transfer);
-  else await uploadStdin(io.stdin, remote.path, transfer);
+    if (local.where === 'here') return await download(remote.path, local.path, transfer);
+    return await downloadToStdout(remote.path, io, transfer);
+  }
+  if (local.where === 'here') return await upload(local.path, remote.path, transfer);
+  return await uploadStdin(io.stdin, remote.path, transfer);
 }

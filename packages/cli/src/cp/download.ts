@@ -1,11 +1,12 @@
-import { type FileHandle, open, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Command, ConnectionError, ExecutionNotRunningError } from '@mayfly/sdk';
 import { type CliIo, Failure } from '../cli-io.ts';
 import { LiveOutput } from '../running/live-output.ts';
 import { copiedName } from './location.ts';
-import { counted, localFailure, outputOf, type Transfer, withScript } from './transfer.ts';
+import { replaceFile, writeAll } from './replace-file.ts';
+import { type Copied, counted, localFailure, outputOf, type Transfer, withScript } from './transfer.ts';
 import { unpack } from './unpack.ts';
 
 /** Output that nobody reads fast enough is dropped beyond 64 MiB, so the script waits for a line after each piece, and this many are under way. */
@@ -27,27 +28,36 @@ else
 fi
 `;
 
-/** Copies a file or folder of the sandbox to this machine. Throws a Failure if the source cannot be read or the destination cannot be written. */
-export async function download(source: string, destination: string, transfer: Transfer): Promise<void> {
-  await receive(source, transfer, async ({ type, mode }, content) => {
-    const cannotWrite = `${destination} could not be written`;
+/**
+ * Copies a file or folder of the sandbox to this machine. Returns what was written. Throws a Failure if the source cannot be read or the destination
+ * cannot be written.
+ */
+export async function download(source: string, destination: string, transfer: Transfer): Promise<Copied> {
+  return await receive(source, transfer, async ({ type, mode }, content) => {
     try {
-      const target = await targetOf(destination, copiedName(source));
-      if (type === 'folder') await unpack(content, target, { mode, notice: transfer.notice });
-      else await writeFile(target, mode, content);
+      const { path, isTyped } = await targetOf(destination, copiedName(source));
+      if (type === 'folder') {
+        return await unpack(content, path, { mode, mayBeLink: isTyped, notice: transfer.notice });
+      }
+      return { files: 1, bytes: await writeFile(path, isTyped, mode, content) };
     } catch (error) {
-      throw localFailure(cannotWrite, error);
+      throw localFailure(`${destination} could not be written`, error);
     }
   });
 }
 
-/** Copies a file of the sandbox to standard output. */
-export async function downloadToStdout(source: string, io: CliIo, transfer: Transfer): Promise<void> {
+/** Copies a file of the sandbox to standard output. Returns what was written. */
+export async function downloadToStdout(source: string, io: CliIo, transfer: Transfer): Promise<Copied> {
   using output = new LiveOutput(io);
   const stop = AbortSignal.any([transfer.stop, output.broken]);
-  await receive(source, { ...transfer, stop }, async ({ type }, content) => {
+  return await receive(source, { ...transfer, stop }, async ({ type }, content) => {
     if (type === 'folder') throw new Failure(`${source} is a folder. Only a file can be copied to standard output.`);
-    for await (const bytes of content) await output.write('stdout', bytes);
+    let written = 0;
+    for await (const bytes of content) {
+      await output.write('stdout', bytes);
+      written += bytes.length;
+    }
+    return { files: 1, bytes: written };
   });
 }
 
@@ -56,13 +66,13 @@ interface Announced {
   readonly mode: number;
 }
 
-async function receive(
+async function receive<Result>(
   source: string,
   transfer: Transfer,
-  use: (announced: Announced, content: AsyncIterable<Uint8Array>) => Promise<void>,
-): Promise<void> {
+  use: (announced: Announced, content: AsyncIterable<Uint8Array>) => Promise<Result>,
+): Promise<Result> {
   const { stop, progress, sandbox } = transfer;
-  await withScript(transfer, sendContent, [source], async (command) => {
+  return await withScript(transfer, sendContent, [source], async (command) => {
     await acknowledge(command, piecesUnderWay - 1, stop);
     const output = outputOf(command, stop, `${sandbox.name ?? sandbox.id}:${source} could not be read`);
     const { announced, rest } = await readAnnouncement(output);
@@ -77,7 +87,7 @@ async function receive(
         chunk = next.done ? undefined : next.value;
       }
     }
-    await use(announced, counted(content(), progress));
+    return await use(announced, counted(content(), progress));
   });
 }
 
@@ -90,7 +100,7 @@ async function acknowledge(command: Command, pieces: number, signal: AbortSignal
       // The script has sent everything.
       if (error instanceof ExecutionNotRunningError) return;
       if (!(error instanceof ConnectionError) || attempt === acknowledgeAttempts) throw error;
-      await pause(500 * attempt, undefined, { signal });
+      await pause(500 * attempt, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
 }
@@ -112,8 +122,14 @@ async function readAnnouncement(
   }
 }
 
+interface Target {
+  readonly path: string;
+  /** Whether the user typed all of it. Otherwise its last part is a name in the folder that the user typed, where an earlier copy may have put a link. */
+  readonly isTyped: boolean;
+}
+
 /** Where a copy goes: into the destination if that is a folder, otherwise to the destination itself. */
-async function targetOf(destination: string, name: string): Promise<string> {
+async function targetOf(destination: string, name: string): Promise<Target> {
   const isFolder = await stat(destination).then(
     (stats) => stats.isDirectory(),
     (error: NodeJS.ErrnoException) => {
@@ -121,19 +137,39 @@ async function targetOf(destination: string, name: string): Promise<string> {
       throw error;
     },
   );
-  return isFolder && name !== '' ? join(destination, name) : destination;
+  if (!isFolder || name === '') return { path: destination, isTyped: true };
+  return { path: `${destination.replace(/\/+$/, '')}/${name}`, isTyped: false };
 }
 
-async function writeFile(path: string, mode: number, content: AsyncIterable<Uint8Array>): Promise<void> {
-  const isNew = await stat(path).then(
-    () => false,
-    () => true,
-  );
-  await using file: FileHandle = await open(path, 'w', 0o600);
-  for await (const bytes of content) await writeAll(file, bytes);
-  if (isNew) await file.chmod(mode);
+/**
+ * Writes a file that a sandbox sent. One that exists keeps its mode and owner, and its content until all of the new content has arrived. Returns how many
+ * bytes were written.
+ */
+async function writeFile(
+  path: string,
+  isTyped: boolean,
+  mode: number,
+  content: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const there = await orMissing(lstat(path));
+  if (there === undefined) return await replaceFile(path, content, { mode });
+  if (there.isFile()) return await replaceFile(path, content, { mode: there.mode & 0o777, owner: there });
+  if (there.isDirectory()) throw new Failure(`${path} is a folder, but the source is a file.`);
+  if (there.isSymbolicLink() && !isTyped) return await replaceFile(path, content, { mode });
+  if (!isTyped) throw new Failure(`${path} is neither a file nor a folder.`);
+  // For example /dev/stdout is a link, but what it leads to cannot be overwritten.
+  const leadsTo = there.isSymbolicLink() ? await orMissing(stat(path)) : undefined;
+  if (there.isSymbolicLink() && !leadsTo?.isFIFO() && !leadsTo?.isCharacterDevice()) {
+    throw new Failure(`${path} is a link. Remove it, or name where it leads.`);
+  }
+  await using device: FileHandle = await open(path, constants.O_WRONLY);
+  return await writeAll(device, content);
 }
 
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let start = 0; start < bytes.length; ) start += (await file.write(bytes, start)).bytesWritten;
+/** Undefined if there is nothing at the path. */
+async function orMissing(stats: Promise<Stats>): Promise<Stats | undefined> {
+  return await stats.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
 }

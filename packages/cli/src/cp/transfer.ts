@@ -16,6 +16,14 @@ export interface Transfer {
   readonly notice: (message: string) => void;
 }
 
+/** What a copy wrote. */
+export interface Copied {
+  /** How many files, without folders and links. */
+  readonly files: number;
+  /** The size of their contents. */
+  readonly bytes: number;
+}
+
 /** Runs a bash script in the sandbox. It is killed if the work fails or does not wait for its end. */
 export async function withScript<Result>(
   { sandbox, stop }: Transfer,
@@ -73,6 +81,11 @@ export class TransferProgress implements Disposable {
 
   constructor({ stderr }: CliIo) {
     this.#stderr = stderr;
+  }
+
+  /** How much was copied. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   add(bytes: number): void {

@@ -37,7 +37,8 @@ const file = (name: string): ByteEntry => ({
   path: join(folder, 'content'),
 });
 const link = (name: string, to: string): ByteEntry => ({ type: 'link', name, target: to });
-const unpackEntries = (...entries: ByteEntry[]) => unpack(tarOf(entries), target, { mode: 0o755, notice: () => {} });
+const unpackEntries = (...entries: ByteEntry[]) =>
+  unpack(tarOf(entries), target, { mode: 0o755, mayBeLink: true, notice: () => {} });
 
 describe('a hostile archive', () => {
   it.each([
@@ -67,12 +68,49 @@ describe('a hostile archive', () => {
     await expect(unpackEntries(file('mine/x'))).rejects.toThrow('is not a folder');
   });
 
+  it('that is incomplete leaves the file that was there, and no temporary one', async () => {
+    mkdirSync(target);
+    writeFileSync(join(target, 'a'), 'mine');
+    async function* cutArchive() {
+      for await (const chunk of tarOf([file('a')])) {
+        yield chunk;
+        return;
+      }
+    }
+    await expect(unpack(cutArchive(), target, { mode: 0o755, mayBeLink: true, notice: () => {} })).rejects.toThrow();
+    expect(readFileSync(join(target, 'a'), 'utf8')).toBe('mine');
+    expect(readdirSync(target)).toEqual(['a']);
+  });
+
+  it('with a path of very many parts is refused', async () => {
+    async function* deep() {
+      const name = 'a/'.repeat(20_000);
+      const [header, content] = [Buffer.alloc(512), Buffer.alloc(Math.ceil(name.length / 512) * 512)];
+      content.write(name);
+      header.write(`${name.length.toString(8).padStart(11, '0')}\0`, 124);
+      header.write(' '.repeat(8), 148);
+      header.write('L', 156);
+      header.write(
+        header
+          .reduce((sum, byte) => sum + byte, 0)
+          .toString(8)
+          .padStart(6, '0'),
+        148,
+      );
+      yield Buffer.concat([header, content]);
+      yield* tarOf([file('a')]);
+    }
+    await expect(unpack(deep(), target, { mode: 0o755, mayBeLink: true, notice: () => {} })).rejects.toThrow(
+      'could not be written',
+    );
+  });
+
   it('gives files permission bits only', async () => {
     mkdirSync(join(folder, 'special'));
     writeFileSync(join(folder, 'special/root'), '', { mode: 0o755 });
     execFileSync('chmod', ['6755', join(folder, 'special/root')]);
     const archive = execFileSync('tar', ['--create', '--format=gnu', '--directory', join(folder, 'special'), '.']);
-    await unpack(oneChunk(archive), target, { mode: 0o755, notice: () => {} });
+    await unpack(oneChunk(archive), target, { mode: 0o755, mayBeLink: true, notice: () => {} });
     expect(lstatSync(join(target, 'root')).mode & 0o7777).toBe(0o755);
   });
 });
@@ -99,7 +137,7 @@ it('an archive that is cut or damaged is an error and never a wrong path', async
           for (let start = 0; start < bytes.length; start += chunkBytes)
             yield bytes.subarray(start, start + chunkBytes);
         }
-        const outcome = await unpack(chunks(), target, { mode: 0o755, notice: () => {} }).then(
+        const outcome = await unpack(chunks(), target, { mode: 0o755, mayBeLink: true, notice: () => {} }).then(
           () => 'unpacked',
           (error: Error) => error.name,
         );

@@ -1,24 +1,30 @@
-import { constants } from 'node:fs';
-import { chmod, type FileHandle, lstat, mkdir, open, stat, symlink, unlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, stat, symlink, unlink } from 'node:fs/promises';
 import { type ReadEntry, readTar } from '../archive/read-tar.ts';
 import { Failure } from '../cli-io.ts';
-import { localFailure } from './transfer.ts';
+import { replaceFile } from './replace-file.ts';
+import { type Copied, localFailure } from './transfer.ts';
 
-const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+export interface UnpackOptions {
+  /** The mode of the folder if it is new. */
+  readonly mode: number;
+  /** Whether the folder may be a link to one, because the user named it. An earlier archive may have put a link anywhere else. */
+  readonly mayBeLink: boolean;
+  readonly notice: (message: string) => void;
+}
 
 /**
- * Unpacks an archive that a sandbox sent into a folder, which is created with this mode unless it exists. The archive is hostile until proven otherwise:
- * nothing is written outside of the folder or through a link, and files get permission bits only. Throws a Failure if something cannot be written.
+ * Unpacks an archive that a sandbox sent into a folder, which is created unless it exists. The archive is hostile until proven otherwise: nothing is
+ * written outside of the folder or through a link, and files get permission bits only. Returns what was written. Throws a Failure if something cannot be.
  */
 export async function unpack(
   archive: AsyncIterable<Uint8Array>,
   folder: string,
-  { mode, notice }: { readonly mode: number; readonly notice: (message: string) => void },
-): Promise<void> {
+  { mode, mayBeLink, notice }: UnpackOptions,
+): Promise<Copied> {
   const unpacking = new Unpacking(folder, notice);
-  await unpacking.begin(mode);
+  await unpacking.begin(mode, mayBeLink);
   for await (const entry of readTar(archive)) await unpacking.add(entry);
-  await unpacking.end();
+  return await unpacking.end();
 }
 
 class Unpacking {
@@ -28,19 +34,23 @@ class Unpacking {
   readonly #folders = new Set<string>();
   /** The modes of new folders, which are set at the end: a read-only folder could not be filled. */
   readonly #modes: [path: Buffer | string, mode: number][] = [];
+  #files = 0;
+  #bytes = 0;
 
   constructor(root: string, notice: (message: string) => void) {
     this.#root = root;
     this.#notice = notice;
   }
 
-  async begin(mode: number): Promise<void> {
+  async begin(mode: number, mayBeLink: boolean): Promise<void> {
     const isNew = await mkdir(this.#root, 0o700).then(
       () => true,
       async (error: NodeJS.ErrnoException) => {
-        // The user may have named a link to a folder.
-        if (error.code === 'EEXIST' && (await stat(this.#root)).isDirectory()) return false;
-        throw error;
+        if (error.code !== 'EEXIST') throw error;
+        const stats = await (mayBeLink ? stat(this.#root) : lstat(this.#root));
+        if (stats.isSymbolicLink()) throw new Failure(`${this.#root} is a link. Remove it, or name where it leads.`);
+        if (!stats.isDirectory()) throw error;
+        return false;
       },
     );
     if (isNew) this.#modes.push([this.#root, mode]);
@@ -54,8 +64,10 @@ class Unpacking {
     try {
       await this.#requireFolder(parts.slice(0, -1));
       if (entry.type === 'folder') await this.#makeFolder(parts, entry.mode);
-      else if (entry.type === 'file') await this.#writeFile(path, entry);
-      else if (entry.type === 'link') {
+      else if (entry.type === 'file') {
+        this.#bytes += await replaceFile(path, entry.content, { mode: entry.mode });
+        this.#files += 1;
+      } else if (entry.type === 'link') {
         await removeFile(path);
         await symlink(entry.target, path);
       } else this.#notice(`${String(path)} was left out: it is neither a file nor a folder nor a link.`);
@@ -64,22 +76,26 @@ class Unpacking {
     }
   }
 
-  async end(): Promise<void> {
+  async end(): Promise<Copied> {
     for (const [path, mode] of this.#modes.reverse()) await chmod(path, mode);
+    return { files: this.#files, bytes: this.#bytes };
   }
 
   #path(parts: readonly Buffer[]): Buffer {
     return Buffer.concat([Buffer.from(this.#root), ...parts.flatMap((part) => [Buffer.from('/'), part])]);
   }
 
+  /** Throws unless the path and everything above it, up to the root, are folders. */
   async #requireFolder(parts: readonly Buffer[]): Promise<void> {
-    const key = Buffer.concat(parts.flatMap((part) => [part, Buffer.from('/')])).toString('latin1');
-    if (parts.length === 0 || this.#folders.has(key)) return;
-    await this.#requireFolder(parts.slice(0, -1));
-    const path = this.#path(parts);
-    if (!(await lstat(path)).isDirectory())
-      throw new Failure(`${String(path)} is not a folder, but the sandbox has one there.`);
-    this.#folders.add(key);
+    let key = '';
+    for (const [index, part] of parts.entries()) {
+      key += `${part.toString('latin1')}/`;
+      if (this.#folders.has(key)) continue;
+      const path = this.#path(parts.slice(0, index + 1));
+      if (!(await lstat(path)).isDirectory())
+        throw new Failure(`${String(path)} is not a folder, but the sandbox has one there.`);
+      this.#folders.add(key);
+    }
   }
 
   async #makeFolder(parts: readonly Buffer[], mode: number): Promise<void> {
@@ -91,15 +107,6 @@ class Unpacking {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     await this.#requireFolder(parts);
-  }
-
-  async #writeFile(path: Buffer, { mode, content }: ReadEntry): Promise<void> {
-    await removeFile(path);
-    await using file: FileHandle = await open(path, newFile, 0o600);
-    for await (const bytes of content) {
-      for (let start = 0; start < bytes.length; ) start += (await file.write(bytes, start)).bytesWritten;
-    }
-    await file.chmod(mode);
   }
 }
 

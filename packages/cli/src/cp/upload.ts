@@ -5,7 +5,7 @@ import { type ByteEntry, tarOf } from '../archive/tar.ts';
 import { usageFailure } from '../cli-io.ts';
 import { sendStdin } from '../running/stdin.ts';
 import { copiedName } from './location.ts';
-import { counted, localFailure, outputOf, type Transfer, withScript } from './transfer.ts';
+import { type Copied, counted, localFailure, outputOf, type Transfer, withScript } from './transfer.ts';
 
 /** $1 is the destination, $2 the name in an existing folder, $3 the mode of a new file. */
 const receiveFile = `
@@ -32,36 +32,46 @@ tar --extract --file=- --touch --no-same-owner --preserve-permissions --keep-dir
 [ -z "$new" ] || chmod "$3" -- "$dst"
 `;
 
-/** Copies a file or folder of this machine into the sandbox. Throws a Failure if the source cannot be read or the destination cannot be written. */
-export async function upload(source: string, destination: string, transfer: Transfer): Promise<void> {
+/**
+ * Copies a file or folder of this machine into the sandbox. Returns what was sent. Throws a Failure if the source cannot be read or the destination
+ * cannot be written.
+ */
+export async function upload(source: string, destination: string, transfer: Transfer): Promise<Copied> {
   const cannotRead = `${source} could not be read`;
   try {
     const stats = await stat(source);
     const name = copiedName(source);
     const mode = (stats.mode & 0o777).toString(8);
     if (stats.isDirectory()) {
-      const archive = tarOf(entriesOf(Buffer.from(source), Buffer.alloc(0), transfer.notice));
-      await send(archive, receiveFolder, [destination, name, mode], transfer);
-    } else {
-      await send(createReadStream(source), receiveFile, [destination, name, mode], transfer);
+      const copied = { files: 0, bytes: 0 };
+      const entries = entriesOf(Buffer.from(source), Buffer.alloc(0), transfer.notice);
+      await send(tarOf(tallied(entries, copied)), receiveFolder, [destination, name, mode], transfer);
+      return copied;
     }
+    const bytes = await send(createReadStream(source), receiveFile, [destination, name, mode], transfer);
+    return { files: 1, bytes };
   } catch (error) {
     throw localFailure(cannotRead, error);
   }
 }
 
-/** Copies standard input into a file of the sandbox. */
-export async function uploadStdin(stdin: Readable | undefined, destination: string, transfer: Transfer): Promise<void> {
+/** Copies standard input into a file of the sandbox. Returns what was sent. */
+export async function uploadStdin(
+  stdin: Readable | undefined,
+  destination: string,
+  transfer: Transfer,
+): Promise<Copied> {
   if (stdin === undefined) throw usageFailure('There is no standard input to copy.');
-  await send(stdin, receiveFile, [destination, '', ''], transfer);
+  return { files: 1, bytes: await send(stdin, receiveFile, [destination, '', ''], transfer) };
 }
 
+/** Returns how many bytes were sent. */
 async function send(
   chunks: AsyncIterable<Buffer>,
   script: string,
   args: readonly string[],
   transfer: Transfer,
-): Promise<void> {
+): Promise<number> {
   const { stop, progress, sandbox } = transfer;
   await withScript(transfer, script, args, async (command) => {
     const ended = new AbortController();
@@ -79,6 +89,21 @@ async function send(
       receiving.catch(() => {});
     }
   });
+  return progress.bytes;
+}
+
+/** Adds up the files that pass. */
+async function* tallied(
+  entries: AsyncIterable<ByteEntry>,
+  copied: { files: number; bytes: number },
+): AsyncGenerator<ByteEntry, void> {
+  for await (const entry of entries) {
+    if (entry.type === 'file') {
+      copied.files += 1;
+      copied.bytes += entry.bytes;
+    }
+    yield entry;
+  }
 }
 
 /** Everything below a folder, each folder before what is in it. Names are bytes: Linux allows any. */

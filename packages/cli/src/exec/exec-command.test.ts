@@ -68,16 +68,37 @@ it('-d prints the id of the execution, whose output logs shows later', async () 
   expect((await mayfly('logs', execution)).bytes).toEqual((await following).bytes);
 });
 
+it('logs of a command that prints all the time ends by itself, and says how to go on', async () => {
+  const { stdout } = await mayfly('exec', '-d', 'web', 'while :; do echo again; sleep 0.05; done');
+  const shown = await mayfly('logs', stdout.trim());
+  expect(shown).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^(?:again\n)+$/),
+    stderr: `The command is running. Follow it with: mayfly logs -f ${stdout.trim()}\n`,
+  });
+  shell.commands.at(-1)?.onSignal(9);
+});
+
+it('an error with --json keeps its type', async () => {
+  const errorOf = async (...args: string[]) => {
+    const { code, stdout } = await mayfly(...args);
+    return [code, (JSON.parse(stdout) as { error: { type: string } }).error.type];
+  };
+  expect(await errorOf('exec', '--json', 'nothing', 'true')).toEqual([125, 'not_found']);
+  const nowhere = ['--url', 'http://127.0.0.1:1'];
+  expect(await errorOf('exec', '--json', ...nowhere, 'web', 'true')).toEqual([125, 'connection_failed']);
+});
+
 it('logs lists the commands of a sandbox, newest last', async () => {
   shell.api.service.clock.advanceMs(1_000);
   await mayfly('exec', 'web', 'exit 42');
   const { stdout, code } = await mayfly('logs', 'web');
   const lines = stdout.trim().split('\n');
   expect(code).toBe(0);
-  expect(lines[0]).toMatch(/^EXECUTION +STATUS +EXIT +STARTED +DURATION$/);
-  expect(lines.at(-1)).toMatch(/^exec_\w+ +completed +42 /);
-  const listed = JSON.parse((await mayfly('logs', '--json', 'web')).stdout) as { id: string }[];
-  expect(listed.length).toBe(lines.length - 1);
+  expect(lines.at(-1)).toMatch(/^exec_\w+\tcompleted\t42\t20\d\d-[^\t]+Z\t[\d.]+$/);
+  const listed = JSON.parse((await mayfly('logs', '--json', 'web')).stdout) as { data: unknown[] };
+  expect(listed).toMatchObject({ object: 'list', has_more: false });
+  expect(listed.data.length).toBe(lines.length);
   expect(await mayfly('logs', 'exec_unknown')).toMatchObject({
     code: 1,
     stderr: 'error: There is no execution exec_unknown. List those of a sandbox with: mayfly logs SANDBOX\n',

@@ -1,21 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { formatBytes } from '@mayfly/contract';
+import { fixedLimits, formatBytes } from '@mayfly/contract';
 import type { Command as Execution, ExecutionSummary, Mayfly } from '@mayfly/sdk';
 import { NotFoundError, toApi } from '@mayfly/sdk';
 import type { Command } from 'commander';
 import { type CliIo, Failure } from '../cli-io.ts';
 import { Interruption } from '../interruption.ts';
-import { table } from '../output.ts';
+import { type Column, list, screenOf, showJson } from '../output.ts';
 import { ConnectionNotice } from '../running/connection-notice.ts';
 import { LiveOutput } from '../running/live-output.ts';
 import { addServiceOptions, clientOf, failureOf, type ServiceOptions } from '../service/client.ts';
 import { findSandbox } from '../service/find-sandbox.ts';
+import { apiList } from '../service/service-command.ts';
 
 type Options = ServiceOptions & { readonly follow?: true };
 
 /** How long to wait for the output of a running command to begin, and after that for more, before it counts as read. */
 const firstOutputMs = 2_000;
 const nextOutputMs = 300;
+/** How long the output of a running command is read at most, since one that prints all the time is never silent. */
+const wholeOutputMs = 10_000;
 
 const help = `
 Examples:
@@ -45,22 +48,31 @@ export function addLogs(program: Command, io: CliIo): void {
     });
 }
 
-async function listCommands(mayfly: Mayfly, id: string, { json }: Options, { stdout }: CliIo): Promise<void> {
+async function listCommands(mayfly: Mayfly, id: string, { json }: Options, io: CliIo): Promise<void> {
   const sandbox = await findSandbox(mayfly, id);
   const commands = (await sandbox.commands().all()).reverse();
-  stdout.write(json ? `${JSON.stringify(toApi(commands), null, 2)}\n` : show(commands));
+  io.stdout.write(json ? showJson(apiList(commands.map(toApi))) : list(commands, columns, screenOf(io)));
 }
 
-function show(commands: readonly ExecutionSummary[]): string {
-  const rows = commands.map(({ id, status, exitCode, startedAt, durationMs }) => [
-    id,
-    status,
-    exitCode === null ? '-' : String(exitCode),
-    startedAt?.toISOString() ?? '-',
-    durationMs === null ? '-' : `${(durationMs / 1000).toFixed(1)} s`,
-  ]);
-  return table(['EXECUTION', 'STATUS', 'EXIT', 'STARTED', 'DURATION'], rows);
-}
+const columns: readonly Column<ExecutionSummary>[] = [
+  { heading: 'EXECUTION', value: ({ id }) => id },
+  { heading: 'STATUS', value: ({ status }) => status },
+  {
+    heading: 'EXIT',
+    value: ({ exitCode }) => exitCode?.toString() ?? '-',
+    exact: ({ exitCode }) => exitCode?.toString() ?? '',
+  },
+  {
+    heading: 'STARTED',
+    value: ({ startedAt }) => startedAt?.toISOString() ?? '-',
+    exact: ({ startedAt }) => startedAt?.toISOString() ?? '',
+  },
+  {
+    heading: 'DURATION',
+    value: ({ durationMs }) => (durationMs === null ? '-' : `${(durationMs / 1000).toFixed(1)} s`),
+    exact: ({ durationMs }) => (durationMs === null ? '' : String(durationMs / 1000)),
+  },
+];
 
 async function printOutput(execution: Execution, { follow, json }: Options, io: CliIo): Promise<void> {
   const { status } = await execution.info().catch((error: unknown) => {
@@ -70,7 +82,7 @@ async function printOutput(execution: Execution, { follow, json }: Options, io: 
   });
   if (json) {
     if (follow) await execution.wait();
-    io.stdout.write(`${JSON.stringify(toApi(await execution.info()), null, 2)}\n`);
+    io.stdout.write(showJson(toApi(await execution.info())));
     return;
   }
   using interruption = new Interruption();
@@ -79,13 +91,19 @@ async function printOutput(execution: Execution, { follow, json }: Options, io: 
   const done = new AbortController();
   const signal = AbortSignal.any([interruption.first, output.broken, done.signal]);
   const reading = execution.output({ signal, onConnection: notice.onConnection });
-  const untilSilent = status === 'running' && !follow;
-  for (let waitMs = firstOutputMs; ; waitMs = nextOutputMs) {
+  const isPart = status === 'running' && !follow;
+  const stopAtMs = performance.now() + wholeOutputMs;
+  let writtenBytes = 0;
+  for (;;) {
     const next = reading.next();
-    const step = await (untilSilent ? Promise.race([next, silence(waitMs)]) : next);
-    if (step === undefined) {
+    const waitMs = Math.min(writtenBytes === 0 ? firstOutputMs : nextOutputMs, stopAtMs - performance.now());
+    const step = await (isPart ? Promise.race([next, silence(waitMs)]) : next);
+    // The sandbox keeps no more than this, so everything that was printed before has been read.
+    if (step === undefined || (isPart && !step.done && writtenBytes >= fixedLimits.spoolBytes)) {
       done.abort();
       await next.catch(() => {});
+      const said = writtenBytes === 0 ? 'has printed nothing yet' : 'is running';
+      io.stderr.write(`The command ${said}. Follow it with: mayfly logs -f ${execution.id}\n`);
       return;
     }
     if (step.done) {
@@ -93,10 +111,13 @@ async function printOutput(execution: Execution, { follow, json }: Options, io: 
       if (missedBytes > 0) io.stderr.write(`${formatBytes(missedBytes)} of the output are not kept any more.\n`);
       return;
     }
-    await output.write(step.value.stream, step.value.bytes);
+    const { stream, bytes } = step.value;
+    await output.write(stream, bytes);
+    writtenBytes += bytes.length;
   }
 }
 
+/** Returns at once if there is no time left. */
 async function silence(ms: number): Promise<undefined> {
-  await pause(ms, undefined, { ref: false });
+  await pause(Math.max(ms, 0), undefined, { ref: false });
 }

@@ -15,9 +15,10 @@ export async function exitWith(work: () => Promise<number>): Promise<void> {
   } catch (error) {
     const failure = failureOf(error, ownFailure);
     if (!(failure instanceof Failure)) throw failure;
-    const { message, type, cause = error } = failure;
+    const { message, type, isInResult, cause = error } = failure;
     if (failure.exitCode === 2 && !(cause instanceof MayflyError)) throw failure;
-    throw new Failure(message, { cause, type, exitCode: ownFailure });
+    // The cause says what kind of error it is.
+    throw new Failure(message, { cause, type, isInResult, exitCode: ownFailure });
   }
   if (exitCode !== 0) throw new CommandExit(exitCode);
 }

@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sandbox } from '@mayfly/sdk';
 import { type CliIo, Failure } from '../cli-io.ts';
-import { failureOf } from '../service/client.ts';
+import { errorBody, failureOf } from '../service/client.ts';
+import { apiList } from '../service/service-command.ts';
+import { sandboxJson } from './show.ts';
 
-const pollMs = 250;
+/** How often it is asked whether a sandbox is gone: less and less. */
+const firstPollMs = 250;
+const longestPollMs = 4_000;
 /** How long a sandbox may take to go. After that the service is still at work on it, without anybody waiting. */
 const goneMs = 300_000;
 
@@ -13,27 +17,55 @@ export interface DeleteOptions {
   readonly wait: boolean;
 }
 
-/** Deletes sandboxes at once. Returns them; throws a Failure that names those that could not be deleted. */
+/** What became of sandboxes that were to be deleted. */
+export interface Deletion {
+  readonly sandboxes: readonly Sandbox[];
+  readonly failures: readonly { readonly id: string; readonly failure: Failure }[];
+}
+
+/** Deletes sandboxes at once. Returns those that were deleted, and why the others were not. */
 export async function deleteSandboxes(
   sandboxes: readonly Sandbox[],
   { stderr }: CliIo,
   options: DeleteOptions,
-): Promise<readonly Sandbox[]> {
-  const results = await Promise.allSettled(sandboxes.map((sandbox) => deleteSandbox(sandbox, stderr, options)));
-  options.signal.throwIfAborted();
-  const failures = results.flatMap((result, index) =>
-    result.status === 'rejected' ? [{ id: sandboxes[index]?.id, error: failureOf(result.reason) }] : [],
+): Promise<Deletion> {
+  const results = await Promise.all(
+    sandboxes.map(async (sandbox) => {
+      try {
+        await deleteSandbox(sandbox, stderr, options);
+        return { sandbox };
+      } catch (error) {
+        const failure = failureOf(error);
+        if (!(failure instanceof Failure)) throw error;
+        return { sandbox, failure };
+      }
+    }),
   );
+  options.signal.throwIfAborted();
+  return {
+    sandboxes: results.flatMap(({ sandbox, failure }) => (failure ? [] : [sandbox])),
+    failures: results.flatMap(({ sandbox: { id }, failure }) => (failure ? [{ id, failure }] : [])),
+  };
+}
+
+/** The sandboxes that were deleted as the API sends them, and the errors of the others if there are any. */
+export function deletionJson({ sandboxes, failures }: Deletion): unknown {
+  const errors = failures.map(({ id, failure }) => ({ sandbox_id: id, ...errorBody(failure).error }));
+  return { ...apiList(sandboxes.map(sandboxJson)), ...(errors.length > 0 && { errors }) };
+}
+
+/** Throws a Failure that names the sandboxes that could not be deleted. */
+export function requireAllDeleted({ sandboxes, failures }: Deletion): void {
   const [first] = failures;
-  if (first === undefined) return sandboxes;
-  if (!(first.error instanceof Failure)) throw first.error;
-  const { message, exitCode, type, cause } = first.error;
+  if (first === undefined) return;
+  const { message, exitCode, type, cause } = first.failure;
   const ids = failures.map(({ id }) => id).join(', ');
-  const deleted = sandboxes.length - failures.length;
-  throw new Failure(`${deleted} of ${sandboxes.length} sandboxes were deleted, but not ${ids}: ${message}`, {
+  const total = sandboxes.length + failures.length;
+  throw new Failure(`${sandboxes.length} of ${total} sandboxes were deleted, but not ${ids}: ${message}`, {
     exitCode,
     type,
     cause,
+    isInResult: true,
   });
 }
 
@@ -48,7 +80,7 @@ async function deleteSandbox(
   }
   await sandbox.delete({ signal });
   const giveUpAtMs = Date.now() + goneMs;
-  for (;;) {
+  for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, longestPollMs)) {
     const { status } = await sandbox.refresh({ signal });
     if (status === 'deleted' || !wait) return;
     if (Date.now() > giveUpAtMs) {

@@ -4,8 +4,8 @@ import { type CliIo, usageFailure } from '../cli-io.ts';
 import { formatDuration, parseDuration } from '../numbers.ts';
 import { confirm } from '../prompt.ts';
 import { addServiceCommand } from '../service/service-command.ts';
-import { deleteSandboxes } from './delete.ts';
-import { sandboxListJson, showSandboxes } from './show.ts';
+import { type Deletion, deleteSandboxes, deletionJson, requireAllDeleted } from './delete.ts';
+import { showSandboxes } from './show.ts';
 
 interface RemoveOptions {
   readonly all?: true;
@@ -20,7 +20,7 @@ interface PruneOptions extends Omit<RemoveOptions, 'all'> {
 
 /** `mayfly rm` and `mayfly prune` */
 export function addRemove(program: Command, io: CliIo): void {
-  addServiceCommand<[readonly string[]], RemoveOptions, readonly Sandbox[]>(program, io, {
+  addServiceCommand<[readonly string[]], RemoveOptions, Deletion>(program, io, {
     name: 'rm',
     arguments: [['[sandboxes...]', 'their whole ids or names']],
     summary: 'delete sandboxes',
@@ -38,11 +38,12 @@ export function addRemove(program: Command, io: CliIo): void {
       }
       return await deleteSandboxes(sandboxes, io, { signal, wait });
     },
-    json: sandboxListJson,
-    show: idsOf,
+    json: deletionJson,
+    show: ({ sandboxes }) => idsOf(sandboxes),
+    check: requireAllDeleted,
   });
 
-  addServiceCommand<[], PruneOptions, readonly Sandbox[]>(program, io, {
+  addServiceCommand<[], PruneOptions, Deletion>(program, io, {
     name: 'prune',
     summary: 'delete sandboxes that have failed, and old ones',
     details: 'Prints the ids of the sandboxes when they are gone.',
@@ -58,15 +59,16 @@ export function addRemove(program: Command, io: CliIo): void {
       const nowMs = io.nowMs?.() ?? Date.now();
       const all = await mayfly.sandboxes.list({ signal }).all();
       const sandboxes = all.filter((sandbox) => isPruned(sandbox, ageMs, nowMs));
-      if (dryRun || sandboxes.length === 0) return sandboxes;
+      if (dryRun || sandboxes.length === 0) return { sandboxes, failures: [] };
       const older = ageMs === undefined ? '' : `, or older than ${formatDuration(ageMs)}`;
       const question = `Delete ${countOf(sandboxes)} (failed${older})?`;
       await confirm(io, { question, yes, signal });
       return await deleteSandboxes(sandboxes, io, { signal, wait });
     },
-    json: sandboxListJson,
-    show: (sandboxes, screen) =>
+    json: deletionJson,
+    show: ({ sandboxes }, screen) =>
       screen.isTerminal && sandboxes.length > 0 ? showSandboxes(sandboxes, screen) : idsOf(sandboxes),
+    check: requireAllDeleted,
   });
 }
 

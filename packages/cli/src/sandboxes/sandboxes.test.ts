@@ -1,3 +1,5 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runWith } from '../../test/run-with.ts';
 import { type StubAccount, stubAccount } from '../../test/stub-account.ts';
@@ -160,6 +162,32 @@ describe('rm', () => {
     expect((await account.json('ls')).data).toEqual([]);
     expect(await account.run('rm', '--all', '--yes')).toMatchObject({ code: 0, stdout: '' });
     expect(await account.run('rm')).toMatchObject({ code: 2 });
+  });
+
+  test('with --json, one that cannot be deleted is named besides those that were', async () => {
+    const [one, busy] = [await create(), await create()];
+    const answerOrRefuse = async ({ method = '', url = '', headers }: IncomingMessage, response: ServerResponse) => {
+      if (method === 'DELETE' && url.endsWith(busy)) {
+        const error = { type: 'invalid_request', message: 'A snapshot is being taken.' };
+        return void response.writeHead(400).end(JSON.stringify({ error, request_id: 'req_1' }));
+      }
+      const authorization = headers.authorization ?? '';
+      const answer = await fetch(account.api.url + url, { method, headers: { authorization } });
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    };
+    const proxy = createServer((request, response) => void answerOrRefuse(request, response));
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const ran = await account.run('rm', one, busy, '--json', '--url', `http://127.0.0.1:${port}`);
+    proxy.closeAllConnections();
+    proxy.close();
+    const printed = JSON.parse(ran.stdout) as unknown;
+    expect(printed).toMatchObject({
+      object: 'list',
+      data: [{ id: one }],
+      errors: [{ sandbox_id: busy, type: 'invalid_request' }],
+    });
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining(`but not ${busy}: `) });
   });
 
   test('waits for a teardown that goes on in the background, unless --no-wait', async () => {

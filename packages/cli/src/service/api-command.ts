@@ -28,7 +28,8 @@ export function addApi(program: Command, io: CliIo): void {
       const body = data === undefined ? undefined : jsonOf(await readText(io, '--data', data));
       return await mayfly.request(method, pathOf(path), { signal, ...(body !== undefined && { body }) });
     },
-    json: (body) => body,
+    // Some requests have no answer.
+    json: (body) => body ?? null,
     show: (body) => (body === undefined ? '' : showJson(body)),
   });
 }

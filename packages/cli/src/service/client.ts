@@ -78,8 +78,13 @@ const defaultTypes: Readonly<Record<ExitCode, string>> = {
   129: 'interrupted',
 };
 
+export interface ErrorBody {
+  readonly error: { readonly type: string; readonly message: string };
+  readonly request_id: string | null;
+}
+
 /** An error as the API sends it: its own body if the service refused a request. */
-export function errorBody(failure: Failure): unknown {
+export function errorBody(failure: Failure): ErrorBody {
   const { cause, exitCode, message } = failure;
   if (cause instanceof ApiError) {
     const said = cause.message.replace(` (${cause.type}, request ${cause.requestId})`, '');

@@ -85,6 +85,6 @@ export function sentences(summary: string, details = ''): string {
 }
 
 /** A whole list as the API sends it. */
-export function apiList(data: readonly unknown[]): unknown {
+export function apiList(data: readonly unknown[]): object {
   return { object: 'list', data, has_more: false, next_cursor: null };
 }
