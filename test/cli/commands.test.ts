@@ -97,7 +97,8 @@ describe('on a terminal', () => {
     // The shell learns of the size a moment later.
     terminal.type('until [ "$(stty size)" = "11 77" ]; do sleep 0.1; done; echo res""ized\r');
     await expect.poll(() => terminal.printed).toContain('resized');
-    terminal.type('echo sleep""ing; sleep 600\r');
+    // A command of its own has the terminal before it prints. Between two commands the shell would get the signal, and then wait for the second.
+    terminal.type(`bash -c 'echo sleep""ing; exec sleep 600'\r`);
     await expect.poll(() => terminal.printed).toContain('sleeping');
     terminal.type('\x03');
     // The next prompt: a line that is typed before it would be cut.

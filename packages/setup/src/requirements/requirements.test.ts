@@ -48,6 +48,7 @@ test('only the tests need a database server and a browser', () => {
     'chromium',
     'certutil',
     'curl',
+    'jq',
     'python3',
     'zsh',
     'fish',

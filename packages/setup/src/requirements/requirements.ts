@@ -72,8 +72,9 @@ const testTools: readonly RequiredTool[] = [
   // Ubuntu ships browsers only as snaps.
   { name: 'chromium', debianPackage: 'chromium', notOn: ['ubuntu'] },
   { name: 'certutil', debianPackage: 'libnss3-tools' },
-  // The commands of the README use it.
+  // The commands in the documentation use them.
   { name: 'curl', debianPackage: 'curl' },
+  { name: 'jq', debianPackage: 'jq' },
   // The command line is tested on a terminal that a Python program opens.
   { name: 'python3', debianPackage: 'python3' },
   // So is its completion in these shells.

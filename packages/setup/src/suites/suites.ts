@@ -122,6 +122,11 @@ const rows: readonly Row[] = [
       ...server('core/executions', 'http/routes/live.ts', 'http/routes/terminals.ts'),
     ],
   },
+  {
+    name: 'cli/documentation',
+    shows: 'the commands in `docs/cli.md` run as they are printed',
+    sources: ['packages/cli', 'packages/sdk', 'docs/cli.md'],
+  },
   conformance('account', 'account, usage and billing', ['core/accounts', 'core/audit', 'core/money', 'store']),
   {
     ...conformance(
