@@ -14,7 +14,6 @@ beforeAll(async () => {
 afterAll(() => shell[Symbol.asyncDispose]());
 beforeEach(() => shell.api.service.connector.terminals.all.clear());
 
-const wait = { timeout: 20_000 };
 const expectNoSandbox = async () => expect(await shell.sandboxes()).toEqual([]);
 
 describe('a terminal that is closed', () => {
@@ -23,7 +22,7 @@ describe('a terminal that is closed', () => {
     ['prints nothing', 'echo y; exec sleep 60'],
   ])('ends run, whose command %s, with 129 and deletes the sandbox', async (_, command) => {
     const terminal = new OnTerminal(['run', command], shell.env);
-    await expect.poll(() => terminal.printed, wait).toContain('y');
+    await expect.poll(() => terminal.printed).toContain('y');
     terminal.hangUp();
     expect((await terminal.ended).code).toBe(129);
     await expectNoSandbox();
@@ -32,9 +31,9 @@ describe('a terminal that is closed', () => {
   it('ends shell with 129 and deletes the sandbox', async () => {
     const terminal = new OnTerminal(['shell'], shell.env);
     const { terminals } = shell.api.service.connector;
-    await expect.poll(() => terminals.all.size, wait).toBe(1);
+    await expect.poll(() => terminals.all.size).toBe(1);
     terminals.newest.print('ready$ ');
-    await expect.poll(() => terminal.printed, wait).toContain('ready$ ');
+    await expect.poll(() => terminal.printed).toContain('ready$ ');
     terminal.hangUp();
     expect((await terminal.ended).code).toBe(129);
     await expectNoSandbox();
@@ -72,7 +71,7 @@ describe('Ctrl-C while the service does not answer', () => {
     const { id } = await shell.api.client().sandboxes.create({ name: 'web' });
     proxy.plan(path, { kind: 'hold', until: new Promise(() => {}) });
     const terminal = new OnTerminal(args, { ...shell.env, MAYFLY_BASE_URL: proxy.url });
-    await expect.poll(() => proxy.count(path), wait).toBe(1);
+    await expect.poll(() => proxy.count(path)).toBe(1);
     terminal.type('\x03');
     expect(await terminal.ended).toEqual({ code: 130, isRestored: true });
     await shell.api.client().sandboxes.delete(id);
@@ -82,7 +81,7 @@ describe('Ctrl-C while the service does not answer', () => {
 it('SIGTERM ends a question, and nothing is deleted', async () => {
   const { id } = await shell.api.client().sandboxes.create();
   const terminal = new OnTerminal(['rm', '--all'], shell.env);
-  await expect.poll(() => terminal.printed, wait).toContain('[y/N]');
+  await expect.poll(() => terminal.printed).toContain('[y/N]');
   terminal.kill('SIGTERM');
   expect(await terminal.ended).toEqual({ code: 143, isRestored: true });
   expect(await shell.sandboxes()).toEqual([id]);
