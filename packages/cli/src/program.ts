@@ -31,6 +31,8 @@ import { addCopies } from './snapshots/copies.ts';
 import { addSnapshots } from './snapshots/snapshots.ts';
 import { addTemplates } from './templates/template-command.ts';
 
+const version = readVersion();
+
 /** Runs one command line and returns its exit code: 0 for success, otherwise the code of the Failure; 2 for an invalid command line. */
 export async function run(args: readonly string[], io: CliIo): Promise<number> {
   const program = buildProgram(io);
@@ -95,7 +97,7 @@ Start with: mayfly login
 export function buildProgram(io: CliIo): Command {
   const program = new Command('mayfly')
     .description('Disposable sandboxes on your own hardware.')
-    .version(readVersion(), '--version', 'print the version')
+    .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)
     .enablePositionalOptions()
