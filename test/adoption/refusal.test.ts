@@ -46,6 +46,15 @@ async function leaveMachines(...names: readonly string[]): Promise<void> {
   await service.kill();
 }
 
+/** Launches a machine in this process and lets it go, as a service that stops does. Quicker than `leaveMachines`. */
+async function letMachineGo(name: string): Promise<void> {
+  const driver = await open();
+  await driver.adopt();
+  const machine = await driver.launch({ id: name, size: 'small' });
+  machine.detach();
+  await driver[Symbol.asyncDispose]();
+}
+
 async function open(step?: StepRunner): Promise<QemuDriver> {
   const { engine, templates, tools } = preparedHost();
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error };
@@ -134,7 +143,7 @@ it('a machine whose adoption fails at any step is destroyed and leaves nothing',
   ]);
   await driver[Symbol.asyncDispose]();
   for (const fault of faultsOf(adopting)) {
-    if ((await machineProcesses(dataDir)).length === 0) await leaveMachines('one');
+    if ((await machineProcesses(dataDir)).length === 0) await letMachineGo('one');
     steps.arm([fault]);
     expect({ fault: describeFault(fault), machines: await adopt(steps.step) }).toEqual({
       fault: describeFault(fault),
