@@ -1,0 +1,28 @@
+import './style/style.css';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createQueryClient } from './api/queries.ts';
+import { createAppRouter } from './router.tsx';
+import { takeLinkToken } from './sign-in/link-token.ts';
+import { signInTarget } from './sign-in/return-path.ts';
+
+// Before anything else can read or log the address.
+takeLinkToken();
+
+const queryClient = createQueryClient(() => {
+  queryClient.clear();
+  void router.navigate({ ...signInTarget(router.state.location.href), replace: true });
+});
+const router = createAppRouter(queryClient);
+
+const root = document.getElementById('root');
+if (!root) throw new Error('The page has no element "root".');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);
