@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, transformWithOxc } from 'vite';
-import { readFileSync } from 'node:fs';
 
 /** The oldest browsers with `light-dark()`, which the style uses as it is. */
 const browsers = ['chrome123', 'edge123', 'firefox128', 'safari17.5'];
@@ -16,21 +17,22 @@ export default defineConfig({
 
 /** Emits src/theme/first-paint.ts as a file of its own, which the page waits for. Modules run after the first paint, and inline scripts are forbidden. */
 function firstPaint(): Plugin {
-  const path = new URL('src/theme/first-paint.ts', import.meta.url).pathname;
-  let reference = '';
+  const path = fileURLToPath(new URL('src/theme/first-paint.ts', import.meta.url));
+  const name = 'first-paint.js';
   return {
     name: 'first-paint',
     apply: 'build',
     async buildStart() {
-      this.addWatchFile(path);
-      const { code } = await transformWithOxc(readFileSync(path, 'utf8'), path, {});
-      reference = this.emitFile({ type: 'asset', name: 'first-paint.js', source: code });
+      const { code } = await transformWithOxc(readFileSync(path, 'utf8'), path);
+      this.emitFile({ type: 'asset', name, source: code });
     },
     transformIndexHtml: {
       order: 'post',
-      handler: () => [
-        { tag: 'script', attrs: { src: `/${this.getFileName(reference)}` }, injectTo: 'head-prepend' },
-      ],
+      handler: (_html, { bundle = {} }) => {
+        const file = Object.values(bundle).find((one) => one.type === 'asset' && one.names.includes(name));
+        if (!file) throw new Error(`${name} was not emitted.`);
+        return [{ tag: 'script', attrs: { src: `/${file.fileName}` }, injectTo: 'head-prepend' }];
+      },
     },
   };
 }

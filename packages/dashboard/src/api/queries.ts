@@ -1,6 +1,6 @@
 import type { Account, Sandbox, SandboxList } from '@mayfly/contract';
 import type { ApiKeyList, Session, SessionList } from '@mayfly/contract/dashboard';
-import { infiniteQueryOptions, keepPreviousData, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { isSignedOut } from './failure.ts';
 import { request } from './request.ts';
 
@@ -17,16 +17,15 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
         if (isSignedOut(error) && query.queryKey[0] !== 'session') onSignedOut();
       },
     }),
+    mutationCache: new MutationCache({
+      onError: (error) => {
+        if (isSignedOut(error)) onSignedOut();
+      },
+    }),
     // The notice about the connection tries again, for all of them at once.
     defaultOptions: {
       queries: { retry: false, staleTime: 5_000, networkMode: 'always' },
-      mutations: {
-        retry: false,
-        networkMode: 'always',
-        onError: (error) => {
-          if (isSignedOut(error)) onSignedOut();
-        },
-      },
+      mutations: { retry: false, networkMode: 'always' },
     },
   });
 }

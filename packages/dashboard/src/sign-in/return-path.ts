@@ -5,8 +5,9 @@ const firstPage = '/sandboxes';
 export function returnPath(given: unknown): string {
   if (typeof given !== 'string' || !given.startsWith('/')) return firstPage;
   const base = 'https://dashboard.invalid';
-  const url = URL.parse(given, base);
-  if (url?.origin !== base || url.pathname === '/' || url.pathname === '/sign-in') return firstPage;
+  if (!URL.canParse(given, base)) return firstPage;
+  const url = new URL(given, base);
+  if (url.origin !== base || url.pathname === '/' || url.pathname === '/sign-in') return firstPage;
   // Two slashes at the start of a path would lead to another host when it stands alone.
   if (url.pathname.startsWith('//')) return firstPage;
   return `${url.pathname}${url.search}`;

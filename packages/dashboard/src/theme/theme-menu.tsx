@@ -1,6 +1,6 @@
 import { Monitor, Moon, Sun } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
-import { Menu, MenuChoice, MenuChoices } from '../parts/menu.tsx';
+import { Menu, MenuChoice } from '../parts/menu.tsx';
 import { chooseTheme, onThemeChange, readTheme, type Theme, themes } from './theme.ts';
 
 const looks = {
@@ -19,11 +19,15 @@ export function ThemeMenu() {
       trigger={<Icon size={17} aria-hidden />}
       triggerClass="grid size-9 place-items-center rounded-md text-soft hover:bg-panel hover:text-ink"
     >
-      <MenuChoices label="Theme" value={theme} onChoose={(chosen) => chooseTheme(chosen as Theme)}>
-        {themes.map((one) => (
-          <MenuChoice key={one} value={one} label={looks[one].label} icon={<IconOf theme={one} />} />
-        ))}
-      </MenuChoices>
+      {themes.map((one) => (
+        <MenuChoice
+          key={one}
+          label={looks[one].label}
+          icon={<IconOf theme={one} />}
+          isChosen={one === theme}
+          onChoose={() => chooseTheme(one)}
+        />
+      ))}
     </Menu>
   );
 }
