@@ -87,7 +87,10 @@ function answerTo(state: FakeState, operation: string, parameters: URLSearchPara
   switch (operation) {
     case 'POST /session':
     case 'POST /session/link':
-      state.session = { ...session, ...(operation.endsWith('link') && { has_password: false, may_set_password: true }) };
+      state.session = {
+        ...session,
+        ...(operation.endsWith('link') && { has_password: false, may_set_password: true }),
+      };
       return { status: 201, body: state.session };
     case 'DELETE /session':
       state.session = undefined;
@@ -109,7 +112,10 @@ function answerTo(state: FakeState, operation: string, parameters: URLSearchPara
       return { body: { object: 'list', data: state.keys, active, limit: state.keyLimit } };
     }
     case 'POST /keys':
-      return { status: 201, body: { ...keys[0], name: 'CI of the web shop', key: 'mf_8f3kq2m7rk4t5x3vb6ynz7pahcdwh6k3vz5p2wq7' } };
+      return {
+        status: 201,
+        body: { ...keys[0], name: 'CI of the web shop', key: 'mf_8f3kq2m7rk4t5x3vb6ynz7pahcdwh6k3vz5p2wq7' },
+      };
     case 'POST /two-factor':
       return {
         body: {

@@ -65,10 +65,33 @@ function sandbox(sample: SandboxSample): Sandbox {
 }
 
 export const sandboxes: readonly Sandbox[] = [
-  sandbox({ id: 'sbx_4w5pz2hq7m3kx6tn2ab7cdfe', name: 'pull request 1841', ageMs: 300, lifetimeMinutes: 15, status: 'provisioning' }),
-  sandbox({ id: 'sbx_q2m7rk4t5x3vb6ynz7pahcdw', name: 'nightly build', size: 'large', ageMs: 14 * minuteMs, lifetimeMinutes: 120 }),
-  sandbox({ id: 'sbx_m4t7xk2q5w3vb6ynz7pahcdr', name: 'notebook of Grace', size: 'medium', ageMs: 50 * minuteMs, lifetimeMinutes: 60 }),
-  sandbox({ id: 'sbx_h6k3vz5p2wq7mx4tnb3ycdrf', name: '<img src=x onerror=alert(1)>', ageMs: 14.4 * minuteMs, lifetimeMinutes: 15 }),
+  sandbox({
+    id: 'sbx_4w5pz2hq7m3kx6tn2ab7cdfe',
+    name: 'pull request 1841',
+    ageMs: 300,
+    lifetimeMinutes: 15,
+    status: 'provisioning',
+  }),
+  sandbox({
+    id: 'sbx_q2m7rk4t5x3vb6ynz7pahcdw',
+    name: 'nightly build',
+    size: 'large',
+    ageMs: 14 * minuteMs,
+    lifetimeMinutes: 120,
+  }),
+  sandbox({
+    id: 'sbx_m4t7xk2q5w3vb6ynz7pahcdr',
+    name: 'notebook of Grace',
+    size: 'medium',
+    ageMs: 50 * minuteMs,
+    lifetimeMinutes: 60,
+  }),
+  sandbox({
+    id: 'sbx_h6k3vz5p2wq7mx4tnb3ycdrf',
+    name: '<img src=x onerror=alert(1)>',
+    ageMs: 14.4 * minuteMs,
+    lifetimeMinutes: 15,
+  }),
   sandbox({ id: 'sbx_b3ycdrfh6k3vz5p2wq7mx4tn', name: null, ageMs: 22 * minuteMs, lifetimeMinutes: 30 }),
   sandbox({
     id: 'sbx_z7pahcdwq2m7rk4t5x3vb6yn',
@@ -150,7 +173,8 @@ export const sessions: readonly SessionSummary[] = [
     created_at: ago(50 * hourMs),
     last_used_at: ago(19 * hourMs),
     source_address: '2001:db8:40:7::1c',
-    user_agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1 Version/18.5 Mobile Safari/604.1',
+    user_agent:
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1 Version/18.5 Mobile Safari/604.1',
   },
   {
     object: 'session_summary',
@@ -164,6 +188,14 @@ export const sessions: readonly SessionSummary[] = [
 ];
 
 export const recoveryCodes: readonly string[] = [
-  'k3vz5-p2wq7', 'mx4tn-b3ycd', 'rfh6k-3vz5p', '2wq7m-x4tnb', '3ycdr-fh6k3',
-  'vz5p2-wq7mx', '4tnb3-ycdrf', 'h6k3v-z5p2w', 'q7mx4-tnb3y', 'cdrfh-6k3vz',
+  'k3vz5-p2wq7',
+  'mx4tn-b3ycd',
+  'rfh6k-3vz5p',
+  '2wq7m-x4tnb',
+  '3ycdr-fh6k3',
+  'vz5p2-wq7mx',
+  '4tnb3-ycdrf',
+  'h6k3v-z5p2w',
+  'q7mx4-tnb3y',
+  'cdrfh-6k3vz',
 ];

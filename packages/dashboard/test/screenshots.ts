@@ -187,7 +187,13 @@ const screens = { wide: { width: 1360, height: 850 }, narrow: { width: 390, heig
 const folder = resolve(process.argv[2] ?? 'screenshots');
 const part = process.argv[3] ?? '';
 mkdirSync(folder, { recursive: true });
-const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
 const problems: string[] = [];
 try {
@@ -211,14 +217,17 @@ async function take(browser: Browser, shot: Shot, theme: 'light' | 'dark', scree
   page.on('console', (message) => {
     const text = message.text();
     // What the browser says about answers that are meant to fail.
-    if (message.type() === 'error' && !text.startsWith('Failed to load resource')) problems.push(`${shot.name}: ${text}`);
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
+      problems.push(`${shot.name}: ${text}`);
   });
   await page.goto(`${service.url}${shot.path}`);
   await page.locator('h1').first().waitFor();
   await page.locator('[aria-busy], .skeleton').waitFor({ state: 'detached' });
   await shot.act?.(page, service.state);
   await page.evaluate('document.fonts.ready');
-  const isWider = await page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+  const isWider = await page.evaluate<boolean>(
+    'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+  );
   if (isWider) problems.push(`${shot.name}: the page is wider than the ${screen} screen`);
   await page.screenshot({ path: join(folder, `${shot.name}-${theme}-${screen}.png`) });
   await context.close();

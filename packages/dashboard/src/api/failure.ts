@@ -57,7 +57,11 @@ export function failureOf(status: number, headers: Headers, body: unknown): Requ
   const type = stringIn(error, 'type') as FailureType | undefined;
   const message = stringIn(error, 'message');
   if (type === undefined || message === undefined) {
-    return new RequestFailure('unreadable_answer', `The service did not answer properly (status ${status}). Try again.`, details);
+    return new RequestFailure(
+      'unreadable_answer',
+      `The service did not answer properly (status ${status}). Try again.`,
+      details,
+    );
   }
   return new RequestFailure(type, messageFor(type, message, retryAfterSeconds), details);
 }

@@ -1,6 +1,13 @@
 import type { Account, Sandbox, SandboxList } from '@mayfly/contract';
 import type { ApiKeyList, Session, SessionList } from '@mayfly/contract/dashboard';
-import { infiniteQueryOptions, keepPreviousData, MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  queryOptions,
+} from '@tanstack/react-query';
 import { isSignedOut } from './failure.ts';
 import { request } from './request.ts';
 

@@ -55,9 +55,13 @@ function asFailure(error: unknown, timeout: AbortSignal, timeoutMs: number): Req
       cause: error,
     });
   }
-  return new RequestFailure('connection_lost', 'The service cannot be reached. Check your connection, then try again.', {
-    cause: error,
-  });
+  return new RequestFailure(
+    'connection_lost',
+    'The service cannot be reached. Check your connection, then try again.',
+    {
+      cause: error,
+    },
+  );
 }
 
 /** Tells the notice about the connection, and returns the failure. */

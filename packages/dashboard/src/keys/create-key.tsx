@@ -62,7 +62,7 @@ function CreatedKey({ created, onClose }: { readonly created: CreatedApiKey; rea
   const [isCopied, setIsCopied] = useState(false);
   useEffect(() => field.current?.select(), []);
   return (
-    <Dialog title={`Key “${created.name ?? ''}” created`} onClose={onClose} isDismissible={false}>
+    <Dialog title={`Key “${created.name ?? ''}” created`} onClose={onClose} isDismissible={false} isWide>
       <Notice>
         <strong className="font-semibold">Copy the key now.</strong> It is not stored and cannot be shown again.
       </Notice>

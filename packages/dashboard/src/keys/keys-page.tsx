@@ -9,8 +9,8 @@ import { ErrorNotice } from '../parts/notice.tsx';
 import { Page, Skeleton } from '../parts/page.tsx';
 import { useDelayed } from '../parts/use-delayed.ts';
 import { CreateKey } from './create-key.tsx';
-import { describeRoom } from './room.ts';
 import { RevokeKey } from './revoke-key.tsx';
+import { describeRoom } from './room.ts';
 
 export function KeysPage() {
   const keys = useQuery(keysQuery);
@@ -63,7 +63,6 @@ function Room({ keys: { active, limit } }: { readonly keys: ApiKeyList }) {
         <div aria-hidden className="flex gap-1">
           {Array.from({ length: limit }, (_, index) => (
             <span
-              // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike.
               key={index}
               className={`h-1.5 w-4 rounded-full ${index >= active ? 'bg-line' : isNear ? 'bg-amber-mark' : 'bg-accent'}`}
             />
@@ -115,7 +114,7 @@ function KeyTable({ keys, onRevoke }: KeyTableProps) {
               <th scope="row">
                 <KeyName apiKey={key} />
               </th>
-              <td data-label="Begins with">
+              <td data-label="Begins with" className="max-md:col-span-2">
                 <code className="font-mono text-[0.82rem]">{key.prefix}…</code>
               </td>
               <td data-label="Created" className="number">
@@ -125,7 +124,7 @@ function KeyTable({ keys, onRevoke }: KeyTableProps) {
                 {key.last_used_at === null ? <span className="text-soft">never</span> : <Ago at={key.last_used_at} />}
               </td>
               <td className="corner end">
-                <Button look="quiet" className="-my-1 hover:!text-red" onClick={() => onRevoke(key)}>
+                <Button look="quiet" className="-my-1 -mr-3 hover:!text-red" onClick={() => onRevoke(key)}>
                   Revoke<span className="sr-only"> {key.name ?? key.prefix}</span>
                 </Button>
               </td>

@@ -1,7 +1,7 @@
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { RequestFailure } from '../api/failure.ts';
 import { Button, buttonClass } from '../parts/button.tsx';
-import type { ReactNode } from 'react';
 import { Logo } from '../parts/logo.tsx';
 import { describeError } from '../parts/notice.tsx';
 

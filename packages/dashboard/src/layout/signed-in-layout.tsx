@@ -26,8 +26,13 @@ export function SignedInLayout() {
         Skip to the content
       </a>
       <header className="sticky top-0 z-20 border-line border-b bg-page">
-        <div className="mx-auto flex h-14 max-w-300 items-center gap-2 px-4 md:px-8">
-          <Link to="/sandboxes" search={{}} className="mr-6 flex items-center gap-2.5" aria-label="Mayfly, your sandboxes">
+        <div className="column flex h-14 items-center gap-2">
+          <Link
+            to="/sandboxes"
+            search={{}}
+            className="mr-6 flex items-center gap-2.5"
+            aria-label="Mayfly, your sandboxes"
+          >
             <span className="text-accent">
               <Logo />
             </span>

@@ -7,10 +7,12 @@ interface DialogProps {
   readonly onClose: () => void;
   /** Whether Escape, a click beside it and the cross close it; otherwise only what is in it does. */
   readonly isDismissible?: boolean;
+  /** For lines that are long. */
+  readonly isWide?: boolean;
 }
 
 /** A modal dialog while it is rendered. The browser keeps the focus inside, and gives it back afterwards. */
-export function Dialog({ title, children, onClose, isDismissible = true }: DialogProps) {
+export function Dialog({ title, children, onClose, isDismissible = true, isWide = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
@@ -34,7 +36,7 @@ export function Dialog({ title, children, onClose, isDismissible = true }: Dialo
       onPointerDown={(event) => {
         if (isDismissible && event.target === dialog.current) onClose();
       }}
-      className="m-auto w-[min(34rem,calc(100vw-2rem))] max-w-none animate-rise rounded-xl border border-line bg-float p-0 text-ink shadow-float open:block max-sm:mb-4"
+      className={`m-auto w-[calc(100vw-2rem)] ${isWide ? 'max-w-176' : 'max-w-136'} animate-rise rounded-xl border border-line bg-float p-0 text-ink shadow-float open:block max-sm:mb-4`}
     >
       <div className="p-6">
         <div className="mb-4 flex items-start justify-between gap-4">

@@ -29,7 +29,9 @@ export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
     shown.style.top = `${edge.bottom + gapPx}px`;
     shown.style.right = `${document.documentElement.clientWidth - edge.right}px`;
     shown.showPopover();
-    itemsOf(shown).at(first === 'first' ? 0 : -1)?.focus();
+    itemsOf(shown)
+      .at(first === 'first' ? 0 : -1)
+      ?.focus();
   };
   const onButtonKey = (event: KeyboardEvent) => {
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
@@ -90,7 +92,7 @@ function itemsOf(menu: HTMLElement): readonly HTMLElement[] {
 
 /** The item that a key leads to from the one with the focus; undefined for other keys. */
 function nextItem(items: readonly HTMLElement[], key: string): HTMLElement | undefined {
-  const focused = items.findIndex((item) => item === document.activeElement);
+  const focused = items.findIndex((item) => item.matches(':focus'));
   if (key === 'ArrowDown') return items[(focused + 1) % items.length];
   if (key === 'ArrowUp') return items.at(focused <= 0 ? -1 : focused - 1);
   if (key === 'Home') return items[0];

@@ -13,20 +13,18 @@ export function Page({ title, description, action, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
-    <main id="main" className="mx-auto w-full max-w-300 animate-appear px-4 pt-8 pb-20 md:px-8 md:pt-11">
+    <main id="main" className="column animate-appear pt-8 pb-20 md:pt-11">
       <title>{`${title} · Mayfly`}</title>
-      <div className="mb-7 flex flex-wrap items-end justify-between gap-x-6 gap-y-4">
-        <div className="max-w-2xl">
-          <h1
-            ref={heading}
-            tabIndex={-1}
-            className="text-[1.75rem] font-bold tracking-[-0.02em] outline-none md:text-[2rem]"
-          >
-            {title}
-          </h1>
-          {description !== undefined && <p className="mt-1.5 text-soft">{description}</p>}
-        </div>
-        {action}
+      <div className="mb-7 grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 gap-y-1.5">
+        <h1
+          ref={heading}
+          tabIndex={-1}
+          className="text-[1.75rem] font-bold tracking-[-0.02em] outline-none md:text-[2rem]"
+        >
+          {title}
+        </h1>
+        {action !== undefined && <div className="md:row-span-2 md:self-end">{action}</div>}
+        {description !== undefined && <p className="col-span-2 max-w-2xl text-soft md:col-span-1">{description}</p>}
       </div>
       {children}
     </main>
@@ -40,7 +38,6 @@ export function Skeleton({ rows = 3 }: { readonly rows?: number }) {
       <span className="sr-only">Loading</span>
       <div className="h-9 bg-panel" />
       {Array.from({ length: rows }, (_, row) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike.
         <div key={row} className="flex items-center gap-6 border-line border-t px-4 py-5">
           <div className="h-3 w-1/4 animate-breathe rounded-sm bg-line" />
           <div className="h-3 w-1/6 animate-breathe rounded-sm bg-line" />

@@ -33,8 +33,9 @@ export function FirstSandbox() {
         </Step>
         <Step number={2} title="Create a sandbox with it">
           <p className="mb-3 text-soft">
-            Put the key into <code className="rounded-sm bg-code px-1.5 py-0.5 font-mono text-[0.82rem]">MAYFLY_API_KEY</code>
-            , then choose how:
+            Put the key into{' '}
+            <code className="rounded-sm bg-code px-1.5 py-0.5 font-mono text-[0.82rem]">MAYFLY_API_KEY</code>, then
+            choose how:
           </p>
           <SnippetTabs />
         </Step>

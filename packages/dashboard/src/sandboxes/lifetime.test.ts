@@ -19,9 +19,12 @@ test('after an extension the bar is of the whole lifetime', () => {
   });
 });
 
-test.each(['provisioning', 'deleting', 'deleted', 'failed'] as const)('a sandbox that is %s has no time left', (status) => {
-  expect(timeLeft({ ...running, status }, readyMs)).toBeUndefined();
-});
+test.each(['provisioning', 'deleting', 'deleted', 'failed'] as const)(
+  'a sandbox that is %s has no time left',
+  (status) => {
+    expect(timeLeft({ ...running, status }, readyMs)).toBeUndefined();
+  },
+);
 
 test('a running sandbox costs more every second', () => {
   expect(costUsd(running, prices, readyMs + 30 * minuteMs)).toBeCloseTo(0.05, 10);

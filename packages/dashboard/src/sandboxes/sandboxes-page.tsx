@@ -106,7 +106,11 @@ function SandboxTable({ sandboxes }: { readonly sandboxes: readonly Sandbox[] })
 
 /** Whoever never had a sandbox is shown the way to one; whoever has none now, only the commands. */
 function Empty({ filter }: { readonly filter: Filter }) {
-  const everything = useInfiniteQuery({ ...sandboxesQuery(true), enabled: filter === 'current', refetchInterval: false });
+  const everything = useInfiniteQuery({
+    ...sandboxesQuery(true),
+    enabled: filter === 'current',
+    refetchInterval: false,
+  });
   if (filter === 'all' || (filter === 'current' && everything.data?.length === 0)) return <FirstSandbox />;
   if (filter === 'current' && everything.isPending) return null;
   return (
@@ -127,7 +131,7 @@ function Balance() {
   const { data: account } = useQuery(accountQuery);
   if (!account) return null;
   return (
-    <dl className="text-right max-sm:text-left">
+    <dl className="text-right">
       <dt className="text-[0.8rem] text-soft">Balance</dt>
       <dd className="text-lg font-semibold tabular-nums">
         {account.balance_usd < 0 ? '−' : ''}${Math.abs(account.balance_usd).toFixed(2)}

@@ -8,6 +8,6 @@ test('every snippet has the address of this service', () => {
 
 test('the line for a new key needs no changes', () => {
   expect(tryKeyWithCurl('http://localhost:8080', 'mf_secret')).toBe(
-    'curl http://localhost:8080/v1/account -H "Authorization: Bearer mf_secret"',
+    'curl http://localhost:8080/v1/account \\\n  -H "Authorization: Bearer mf_secret"',
   );
 });

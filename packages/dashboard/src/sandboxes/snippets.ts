@@ -10,13 +10,13 @@ export interface Snippet {
 }
 
 /** The shell command that creates a sandbox with a key that is in the environment. */
-export function createWithCurl(origin: string): string {
+function createWithCurl(origin: string): string {
   return `curl -X POST ${origin}/v1/sandboxes \\\n  -H "Authorization: Bearer $MAYFLY_API_KEY"`;
 }
 
 /** The shell command that tries a new key. */
 export function tryKeyWithCurl(origin: string, key: string): string {
-  return `curl ${origin}/v1/account -H "Authorization: Bearer ${key}"`;
+  return `curl ${origin}/v1/account \\\n  -H "Authorization: Bearer ${key}"`;
 }
 
 /** A first sandbox with a first command. `origin` is the address of the service. */

@@ -6,7 +6,7 @@ import { timeLeft } from './lifetime.ts';
 const shortFraction = 0.25;
 const lastFraction = 0.08;
 
-/** The lifetime of a running sandbox as a bar that shrinks. */
+/** The lifetime of a running sandbox as a bar that shrinks, and in words. */
 export function TimeLeftBar({ sandbox, nowMs }: { readonly sandbox: Sandbox; readonly nowMs: number }) {
   const left = timeLeft(sandbox, nowMs);
   if (left === undefined || sandbox.expires_at === null) return <span className="text-soft">–</span>;
@@ -15,15 +15,7 @@ export function TimeLeftBar({ sandbox, nowMs }: { readonly sandbox: Sandbox; rea
   const colour = fraction < lastFraction ? 'bg-red-mark' : fraction < shortFraction ? 'bg-amber-mark' : 'bg-accent';
   return (
     <div className="flex items-center gap-3" title={`Expires ${formatTime(sandbox.expires_at)}`}>
-      <div
-        role="meter"
-        aria-label="Time left"
-        aria-valuemin={0}
-        aria-valuemax={100}
-        aria-valuenow={Math.round(fraction * 100)}
-        aria-valuetext={text}
-        className="h-1.5 w-full min-w-12 max-w-40 overflow-hidden rounded-full bg-line"
-      >
+      <div aria-hidden className="h-1.5 w-full min-w-12 max-w-40 overflow-hidden rounded-full bg-line">
         <div
           className={`h-full min-w-0.5 rounded-full transition-[width,background-color] duration-1000 ease-linear ${colour}`}
           style={{ width: `${fraction * 100}%` }}

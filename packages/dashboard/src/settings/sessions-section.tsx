@@ -78,7 +78,14 @@ function SessionItem({ session, isEnding, onEnd }: SessionItemProps) {
           )}
         </p>
         <p className="text-[0.82rem] wrap-anywhere text-soft">
-          {source_address} · {current ? 'in use now' : <>last used <Ago at={last_used_at} /></>}
+          {source_address} ·{' '}
+          {current ? (
+            'in use now'
+          ) : (
+            <>
+              last used <Ago at={last_used_at} />
+            </>
+          )}
         </p>
       </div>
       {!current && (

@@ -12,9 +12,9 @@ export function SettingsPage() {
   return (
     <Page title="Settings">
       <Section title="Account" description="The operator of this service manages accounts.">
-        <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[8rem_minmax(0,1fr)]">
+        <dl className="grid gap-x-6 sm:grid-cols-[8rem_minmax(0,1fr)] sm:gap-y-3">
           <dt className="text-soft">E-mail address</dt>
-          <dd className="wrap-anywhere">{session.account.email}</dd>
+          <dd className="max-sm:mb-2 wrap-anywhere">{session.account.email}</dd>
           <dt className="text-soft">Account id</dt>
           <dd className="-my-1 flex items-center gap-1">
             <code className="truncate font-mono text-[0.85rem]">{session.account.id}</code>

@@ -11,7 +11,9 @@ import { Field } from '../parts/field.tsx';
 import { ErrorNotice } from '../parts/notice.tsx';
 import { Section } from './section.tsx';
 
-const TwoFactorSetupDialog = lazy(() => import('./two-factor-setup.tsx').then((part) => ({ default: part.TwoFactorSetupDialog })));
+const TwoFactorSetupDialog = lazy(() =>
+  import('./two-factor-setup.tsx').then((part) => ({ default: part.TwoFactorSetupDialog })),
+);
 
 /** Whether signing in needs a code too. */
 export function TwoFactorSection({ session }: { readonly session: Session }) {

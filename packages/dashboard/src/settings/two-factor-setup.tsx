@@ -99,7 +99,10 @@ function RecoveryCodes({ codes, onClose }: { readonly codes: readonly string[]; 
         <strong className="font-semibold">Keep these recovery codes.</strong> Each of them signs you in once if you lose
         the app. They cannot be shown again.
       </Notice>
-      <ul aria-label="Recovery codes" className="mt-4 grid grid-cols-2 gap-x-6 gap-y-1 rounded-lg border border-line bg-code px-5 py-4 font-mono text-[0.9rem]">
+      <ul
+        aria-label="Recovery codes"
+        className="mt-4 grid grid-cols-2 gap-x-6 gap-y-1 rounded-lg border border-line bg-code px-5 py-4 font-mono text-[0.9rem]"
+      >
         {codes.map((code) => (
           <li key={code}>{code}</li>
         ))}

@@ -30,8 +30,8 @@ export function NewPasswordForm({ email, onSaved, onSkip }: NewPasswordFormProps
   return (
     <form onSubmit={submit} noValidate className="space-y-4">
       <p className="text-soft">
-        You are signed in as <strong className="font-medium wrap-anywhere text-ink">{email}</strong>. With a password you
-        can come back without a link.
+        You are signed in as <strong className="font-medium wrap-anywhere text-ink">{email}</strong>. With a password
+        you can come back without a link.
       </p>
       {/* Password managers save it under this name. */}
       <input type="hidden" name="username" autoComplete="username" value={email} />

@@ -6,7 +6,7 @@ export const passwordHint = `At least ${minPasswordCharacters} characters. A few
 
 /** Returns what keeps a text from being the new password of an account; undefined if nothing does. The service has the last word. */
 export function passwordProblem(password: string, email: string): string | undefined {
-  const characters = [...password].length;
+  const characters = Array.from(password).length;
   if (characters < minPasswordCharacters) {
     const missing = minPasswordCharacters - characters;
     return `At least ${minPasswordCharacters} characters: ${missing} more ${missing === 1 ? 'is' : 'are'} needed.`;

@@ -30,7 +30,7 @@ export function chooseTheme(theme: Theme): void {
 }
 
 /** The style does the rest: see `data-theme` in style.css. */
-export function showTheme(theme: Theme): void {
+function showTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
