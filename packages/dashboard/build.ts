@@ -5,6 +5,9 @@ import { join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'vite';
 
+// The service's user reads the files too, whatever root's umask.
+process.umask(0o022);
+
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, 'dist'));
 const configFile = join(import.meta.dirname, 'vite.config.ts');
 await build({ configFile, configLoader: 'native', logLevel: 'warn', build: { outDir: folder, emptyOutDir: true } });
