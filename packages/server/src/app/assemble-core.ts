@@ -4,6 +4,7 @@ import { fixedLimits } from '@mayfly/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import type { AdminNeeds } from '../admin/admin-routes.ts';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
+import { KeyUses } from '../core/accounts/key-uses.ts';
 import { Tickets } from '../core/accounts/tickets.ts';
 import { Capacity } from '../core/admission/capacity.ts';
 import { AuditTrail } from '../core/audit/audit-trail.ts';
@@ -67,7 +68,7 @@ export type Core = ApiNeeds &
   KeepSnapshotsNeeds &
   RetentionNeeds &
   EvictionNeeds &
-  StopNeeds;
+  StopNeeds & { readonly keyUses: KeyUses };
 
 export interface CoreParts {
   readonly config: Pick<
@@ -136,7 +137,8 @@ export function assembleCore(parts: CoreParts): Core {
     log,
     metrics,
   });
-  const store = withCachedKeys(parts.store, clock);
+  const keyUses = new KeyUses({ accounts: parts.store.accounts, clock, log });
+  const store = withCachedKeys(parts.store, clock, keyUses);
   return {
     store,
     clock,
@@ -173,6 +175,7 @@ export function assembleCore(parts: CoreParts): Core {
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
     tickets: new Tickets(clock),
+    keyUses,
     budgets: createBudgets(parts.budgets),
     turns: {
       requests: new FairTurns(requestsPerTurn),
@@ -195,16 +198,19 @@ async function findTemplate(
   return snapshot && { size: snapshot.size, snapshotId: snapshot.id };
 }
 
-function withCachedKeys(store: Store, clock: Clock): Store {
-  const { sandboxes, snapshots, executions, ledger, previews, audit, retention, owner } = store;
+function withCachedKeys(store: Store, clock: Clock, keyUses: KeyUses): Store {
+  const { sandboxes, snapshots, executions, ledger, previews, audit, signIns, retention, owner } = store;
   return {
-    accounts: cachedAccounts(store.accounts, clock),
+    accounts: cachedAccounts(store.accounts, clock, ({ keyId, revokedAtMs }) => {
+      if (revokedAtMs === null) keyUses.note(keyId);
+    }),
     sandboxes,
     snapshots,
     executions,
     ledger,
     previews,
     audit,
+    signIns,
     retention,
     owner,
     close: () => store.close(),

@@ -137,6 +137,7 @@ export async function stubService(
     async [Symbol.asyncDispose]() {
       await app.close();
       await core.background.idle();
+      await core.keyUses.flush();
       await store.close();
     },
   };

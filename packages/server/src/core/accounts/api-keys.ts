@@ -46,12 +46,18 @@ function prefixOfApiKey(key: string): string {
 /** A new key: what to show once, and what to store. */
 export function mintKey(
   core: MintKeyNeeds,
-  apiKey = newApiKey(),
+  { apiKey = newApiKey(), name }: { readonly apiKey?: string | undefined; readonly name?: string | undefined } = {},
 ): {
   readonly apiKey: string;
   readonly key: NewApiKey;
 } {
-  return { apiKey, key: { id: core.ids.next('key'), hash: hashApiKey(apiKey), prefix: prefixOfApiKey(apiKey) } };
+  const key = { id: core.ids.next('key'), hash: hashApiKey(apiKey), prefix: prefixOfApiKey(apiKey), name };
+  return { apiKey, key };
+}
+
+/** A key that has just been stored. */
+function storedKey({ id, prefix, name }: NewApiKey, createdAtMs: number): ApiKeyRecord {
+  return { id, prefix, name: name ?? null, createdAtMs, lastUsedAtMs: null, revokedAtMs: null };
 }
 
 /** Every key of an account, oldest first, including revoked ones. */
@@ -74,7 +80,7 @@ export async function createKey(core: ManageKeysNeeds, email: string): Promise<C
     );
   }
   core.log.info({ account_id: account.id, key_id: key.id }, 'key_created');
-  return { account, apiKey, key: { id: key.id, prefix: key.prefix, createdAtMs, revokedAtMs: null } };
+  return { account, apiKey, key: storedKey(key, createdAtMs) };
 }
 
 /** Revokes a key, given its id or an unambiguous prefix of it. A key that is already revoked is left as it is. */
