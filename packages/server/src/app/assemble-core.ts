@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { fixedLimits } from '@mayfly/contract';
@@ -37,6 +38,10 @@ import { Due } from '../core/scheduling/due.ts';
 import { FairQueue } from '../core/scheduling/fair-queue.ts';
 import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { KeyedLock } from '../core/scheduling/keyed-lock.ts';
+import { Attempts } from '../core/sign-in/attempts.ts';
+import { Passwords, type ScryptCost } from '../core/sign-in/passwords.ts';
+import { SecretBox, secretKeyBytes } from '../core/sign-in/secret-box.ts';
+import { SessionConnections } from '../core/sign-in/session-connections.ts';
 import type { KeepSnapshotsNeeds } from '../core/snapshots/recover.ts';
 import { SavesInFlight } from '../core/snapshots/saves-in-flight.ts';
 import { Terminals } from '../core/terminals/terminals.ts';
@@ -99,6 +104,9 @@ export interface CoreParts {
   readonly screens?: Screens | undefined;
   readonly deadlines?: Partial<Deadlines> | undefined;
   readonly budgets?: Partial<BudgetSettings> | undefined;
+  /** What secrets in the database are sealed with; a new key when absent. */
+  readonly secretKey?: Buffer | undefined;
+  readonly passwordCost?: ScryptCost | undefined;
 }
 
 /** Builds the core out of its adapters and settings. Starts nothing. */
@@ -175,6 +183,10 @@ export function assembleCore(parts: CoreParts): Core {
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
     tickets: new Tickets(clock),
+    passwords: new Passwords(parts.passwordCost),
+    secrets: new SecretBox(parts.secretKey ?? randomBytes(secretKeyBytes)),
+    attempts: new Attempts(clock),
+    connections: new SessionConnections(),
     keyUses,
     budgets: createBudgets(parts.budgets),
     turns: {

@@ -67,6 +67,8 @@ declare module 'fastify' {
     operation?: string;
     /** Whether a ticket in the query can take the place of the key. */
     acceptsTicket?: boolean;
+    /** Whether a route of the dashboard is for people who are not signed in. */
+    signedOut?: boolean;
   }
 
   interface FastifyRequest {
@@ -76,6 +78,9 @@ declare module 'fastify' {
     logged: {
       account_id?: string;
       key_id?: string;
+      session_id?: string;
+      /** The API key or session that a request creates or ends. */
+      subject_id?: string;
       sandbox_id?: string;
       snapshot_id?: string;
       execution_id?: string;

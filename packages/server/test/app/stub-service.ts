@@ -29,6 +29,9 @@ export class StubClock {
   }
 }
 
+/** Tests sign in often. */
+const cheapHashes = { ln: 4, r: 8, p: 1 };
+
 /** Every field that any response may have, so that tests can read theirs without a cast. */
 type AnswerBody = Fields<Sandbox> &
   Fields<Execution> &
@@ -79,7 +82,8 @@ export async function stubService(
   });
   let readiness: Readiness = 'ready';
   const isAccepting = () => readiness === 'ready';
-  const parts = { config, store, driver, connector, clock, log, metrics, deadlines, budgets, isAccepting };
+  const doubles = { config, store, driver, connector, clock, log, metrics };
+  const parts = { ...doubles, deadlines, budgets, isAccepting, passwordCost: cheapHashes };
   const core = assembleCore(parts);
   const previews: { publicPort: number; root: string | undefined } = {
     publicPort: config.previewPort,

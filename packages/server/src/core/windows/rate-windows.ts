@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Limits } from '@mayfly/contract';
+import { dashboardLimits } from '@mayfly/contract/dashboard';
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
@@ -32,6 +33,7 @@ export class RateWindows {
   readonly #public: FixedWindow;
   readonly #requests: FixedWindow;
   readonly #creations: FixedWindow;
+  readonly #sessions: FixedWindow;
 
   constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
@@ -39,6 +41,7 @@ export class RateWindows {
     this.#public = new FixedWindow(clock);
     this.#requests = new FixedWindow(clock);
     this.#creations = new FixedWindow(clock);
+    this.#sessions = new FixedWindow(clock);
   }
 
   /** Counts a request from an address, before it is authenticated. */
@@ -54,6 +57,11 @@ export class RateWindows {
   /** Counts a request of an account. */
   countRequest(account: AccountRecord): CountedRequest {
     return this.#requests.take(account.id, account.limits.requestsPerMinute ?? this.#limits.requestsPerMinute);
+  }
+
+  /** Counts a request of the dashboard with a session of an account, which the window of countRequest does not include. */
+  countSession(account: AccountRecord): CountedRequest {
+    return this.#sessions.take(account.id, dashboardLimits.requestsPerMinute);
   }
 
   /** Counts sandboxes that a request of an account creates, in addition to countRequest: all of them, or none if that would exceed the limit. */
