@@ -12,6 +12,7 @@ import { type AdmissionNeeds, type AdmitRequest, addAccessControl, pathNotFound,
 import { addJsonBodyParser, type ReadBodyNeeds } from './bodies/json-body.ts';
 import { addValidation } from './contract-routes.ts';
 import { addDashboardApi, type DashboardApiNeeds } from './dashboard/dashboard-api.ts';
+import { pageRoutes } from './dashboard/pages.ts';
 import { answerClientError, answerRefusedUrl, maxHeaderBytes, sendError } from './error-responses.ts';
 import { addHooks, type HookNeeds, prepareRequest, requestIdOf, sourceReader } from './hooks.ts';
 import type { ApiTls, HttpApp, HttpDeps } from './http-app.ts';
@@ -121,6 +122,7 @@ export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
   addValidation(app);
   operationalRoutes(app, deps);
   referenceRoutes(app, deps);
+  pageRoutes(app, deps.pages);
   app.register(async (v1: HttpApp) => addVersionOne(v1, deps, admit), { prefix: '/v1' });
   const dashboard = { mount: (api: HttpApp) => addOperations(api, deps), sendError: answerError };
   app.register(async (api: HttpApp) => addDashboardApi(api, deps, dashboard), { prefix: dashboardApiPrefix });
