@@ -24,6 +24,7 @@ const coreFolders = [
   'windows',
   'audit',
   'accounts',
+  'sign-in',
   'admission',
   'lifecycle',
   'machines',

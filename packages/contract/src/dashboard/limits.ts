@@ -21,7 +21,6 @@ export const dashboardLimits = Object.freeze({
   failuresPerEmail: 10,
   failuresPerSource: 30,
   attemptWindowMinutes: 15,
-  /** Requests below /app/api in one minute: of one account over all of its sessions, and of one source address. */
+  /** Requests below /app/api of one account in one minute, over all of its sessions. */
   requestsPerMinute: 600,
-  sourceRequestsPerMinute: 1_200,
 });

@@ -25,7 +25,7 @@ export async function bootstrapAccount(
   core: BootstrapNeeds,
   settings: BootstrapSettings,
 ): Promise<FirstAccount | undefined> {
-  const { apiKey, key } = mintKey(core, settings.bootstrapApiKey);
+  const { apiKey, key } = mintKey(core, { apiKey: settings.bootstrapApiKey, name: 'bootstrap' });
   const account = {
     id: core.ids.next('acct'),
     email: settings.bootstrapEmail,

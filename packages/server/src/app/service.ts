@@ -88,6 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const core = assembleCore({ config, ...adapters, deadlines, budgets, isAccepting });
   // Released after the machines, because requests in flight end, and are recorded, when their machine is detached.
   acquired.use(core.audit);
+  acquired.use(core.keyUses);
   await adoptMachines(core, driver);
   acquired.defer(() => (machinesAtStop === 'destroy' ? destroyAllSandboxes(core) : detachAllSandboxes(core)));
   acquired.use(core.teardowns);
