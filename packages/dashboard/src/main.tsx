@@ -3,17 +3,19 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { createQueryClient } from './api/queries.ts';
+import { createQueryClient, leaveSession } from './api/queries.ts';
 import { createAppRouter } from './router.tsx';
-import { takeLinkToken } from './sign-in/link-token.ts';
+import { watchForLinks } from './sign-in/link-token.ts';
 import { signInTarget } from './sign-in/return-path.ts';
 
 // Before anything else can read or log the address.
-takeLinkToken();
+watchForLinks();
 
 const queryClient = createQueryClient(() => {
-  queryClient.clear();
-  void router.navigate({ ...signInTarget(router.state.location.href), replace: true });
+  const { href, pathname } = router.latestLocation;
+  // Several requests may notice it.
+  if (pathname === '/sign-in') return;
+  void leaveSession(queryClient, () => router.navigate({ ...signInTarget(href), replace: true }));
 });
 const router = createAppRouter(queryClient);
 

@@ -8,7 +8,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { isSignedOut } from './api/failure.ts';
-import { sessionQuery } from './api/queries.ts';
+import { hasSession, sessionQuery } from './api/queries.ts';
 import { NotFound, PageError } from './layout/error-pages.tsx';
 import { Loading, RootLayout } from './layout/root-layout.tsx';
 import { readFilter } from './sandboxes/filter.ts';
@@ -83,7 +83,7 @@ export function createAppRouter(queryClient: QueryClient) {
 
 async function requireSession(queryClient: QueryClient, location: ParsedLocation) {
   try {
-    await queryClient.ensureQueryData(sessionQuery);
+    if (!hasSession(queryClient)) await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
   } catch (error) {
     if (!isSignedOut(error)) throw error;
     throw redirect({ ...signInTarget(location.href), replace: true });

@@ -21,7 +21,7 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
     queryCache: new QueryCache({
       onError: (error, query) => {
         // Whether there is a session is a question, not a failure.
-        if (isSignedOut(error) && query.queryKey[0] !== 'session') onSignedOut();
+        if (isSignedOut(error) && query.queryKey[0] !== sessionQuery.queryKey[0]) onSignedOut();
       },
     }),
     mutationCache: new MutationCache({
@@ -42,6 +42,30 @@ export const sessionQuery = queryOptions({
   queryFn: ({ signal }) => request<Session>('/session', { signal }),
   staleTime: 60_000,
 });
+
+/** Whether there is a session as far as is known, which costs no request. */
+export function hasSession(queryClient: QueryClient): boolean {
+  const state = queryClient.getQueryState(sessionQuery.queryKey);
+  return state?.data !== undefined && !state.isInvalidated;
+}
+
+/** Goes on in a new session. Nothing of an earlier one may be shown in it. */
+export function enterSession(queryClient: QueryClient, session: Session): void {
+  forgetAnswers(queryClient);
+  queryClient.setQueryData(sessionQuery.queryKey, session);
+}
+
+/** Goes to a page that needs no session, and forgets what was shown in the one that has ended. */
+export async function leaveSession(queryClient: QueryClient, navigate: () => Promise<void>): Promise<void> {
+  await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey, refetchType: 'none' });
+  await navigate();
+  forgetAnswers(queryClient);
+}
+
+/** A query with a reader keeps it, so the session's own, which the sign-in page reads, is not removed. */
+function forgetAnswers(queryClient: QueryClient): void {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
+}
 
 export const accountQuery = queryOptions({
   queryKey: ['account'],

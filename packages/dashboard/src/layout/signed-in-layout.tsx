@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { BookOpen, Box, ChevronDown, CircleUser, KeyRound, LogOut, Settings } from 'lucide-react';
-import { sessionQuery } from '../api/queries.ts';
+import { leaveSession, sessionQuery } from '../api/queries.ts';
 import { request } from '../api/request.ts';
 import { announce } from '../parts/announcements.tsx';
 import { Logo } from '../parts/logo.tsx';
@@ -86,8 +86,7 @@ function AccountMenu() {
   const signOut = useMutation({
     mutationFn: () => request('/session', { method: 'DELETE' }),
     onSuccess: async () => {
-      await navigate({ to: '/sign-in', search: {} });
-      queryClient.clear();
+      await leaveSession(queryClient, () => navigate({ to: '/sign-in', search: {} }));
       announce('You are signed out.');
     },
     onError: (error) => announce(`You are still signed in. ${describeError(error).message}`),

@@ -58,7 +58,7 @@ function PasswordForm({ session, onClose }: { readonly session: Session; readonl
   };
   return (
     <form onSubmit={submit} noValidate className="max-w-sm animate-appear space-y-4">
-      <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
+      <input readOnly name="username" autoComplete="username" value={session.account.email} className="hidden" />
       {needsCurrent && (
         <PasswordField
           label="Current password"

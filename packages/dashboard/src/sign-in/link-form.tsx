@@ -7,22 +7,17 @@ import { forgetLinkToken, linkToken } from './link-token.ts';
 
 interface LinkFormProps {
   readonly onSignedIn: (session: Session) => void;
-  readonly onGiveUp: () => void;
 }
 
 /** Uses a sign-in link when it is asked to, not before: programs that look at links would use it up. */
-export function LinkForm({ onSignedIn, onGiveUp }: LinkFormProps) {
+export function LinkForm({ onSignedIn }: LinkFormProps) {
   const signIn = useMutation({
     mutationFn: () => request<Session>('/session/link', { method: 'POST', body: { token: linkToken() } }),
     onSuccess: (session) => {
-      forgetLinkToken();
       onSignedIn(session);
+      forgetLinkToken();
     },
   });
-  const giveUp = () => {
-    forgetLinkToken();
-    onGiveUp();
-  };
   return (
     <div className="space-y-4">
       <p className="text-soft">You have opened a sign-in link. It works once.</p>
@@ -36,7 +31,7 @@ export function LinkForm({ onSignedIn, onGiveUp }: LinkFormProps) {
       >
         Sign in with the link
       </Button>
-      <Button look="quiet" className="w-full" onClick={giveUp}>
+      <Button look="quiet" className="w-full" onClick={forgetLinkToken}>
         Use a password instead
       </Button>
     </div>

@@ -34,7 +34,7 @@ export function NewPasswordForm({ email, onSaved, onSkip }: NewPasswordFormProps
         you can come back without a link.
       </p>
       {/* Password managers save it under this name. */}
-      <input type="hidden" name="username" autoComplete="username" value={email} />
+      <input readOnly name="username" autoComplete="username" value={email} className="hidden" />
       <PasswordField
         label="New password"
         name="new-password"

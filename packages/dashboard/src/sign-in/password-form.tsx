@@ -27,7 +27,7 @@ export function PasswordForm({ onSignedIn }: PasswordFormProps) {
     onError: (error) => {
       if (!(error instanceof RequestFailure)) return;
       if (error.type === 'code_required') setNeedsCode(true);
-      if (error.type === 'wrong_code') setCode('');
+      if (error.type === 'wrong_code') codeField.current?.select();
       if (error.type === 'wrong_credentials') {
         setNeedsCode(false);
         passwordField.current?.select();

@@ -1,59 +1,56 @@
 import type { Session } from '@mayfly/contract/dashboard';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
-import { sessionQuery } from '../api/queries.ts';
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import { enterSession, sessionQuery } from '../api/queries.ts';
 import { Mayfly } from '../layout/mayfly.tsx';
 import { Logo } from '../parts/logo.tsx';
 import { ThemeMenu } from '../theme/theme-menu.tsx';
 import { LinkForm } from './link-form.tsx';
-import { linkToken } from './link-token.ts';
+import { linkToken, onLinkToken } from './link-token.ts';
 import { NewPasswordForm } from './new-password-form.tsx';
 import { PasswordForm } from './password-form.tsx';
 import { returnPath } from './return-path.ts';
 
 /** Leads to a session: with a password, or with a link and then a new password. Whoever has one already is sent on. */
 export function SignInPage() {
-  const [hasLink, setHasLink] = useState(linkToken() !== undefined);
+  const hasLink = useSyncExternalStore(onLinkToken, linkToken) !== undefined;
   const { from } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const session = useQuery({ ...sessionQuery, staleTime: 0 });
+  const asked = useQuery({ ...sessionQuery, staleTime: 0 });
+  const [entered, setEntered] = useState<Session>();
   const [isSkipped, setIsSkipped] = useState(false);
 
-  const mustSetPassword = session.data !== undefined && mayStillSetPassword(session.data) && !isSkipped;
-  const isDone = session.data !== undefined && !hasLink && !mustSetPassword;
+  // What was known before coming here may be of a session that has ended.
+  const session = entered ?? (asked.isFetchedAfterMount && asked.isSuccess ? asked.data : undefined);
+  const mustSetPassword = session !== undefined && mayStillSetPassword(session) && !isSkipped;
+  const isDone = session !== undefined && !hasLink && !mustSetPassword;
   useEffect(() => {
     if (isDone) void navigate({ href: returnPath(from), replace: true });
   }, [isDone, from, navigate]);
 
-  const enter = (entered: Session) => {
-    // Nothing of an earlier session may be shown in this one.
-    queryClient.clear();
-    queryClient.setQueryData(sessionQuery.queryKey, entered);
-    setHasLink(false);
+  const enter = (next: Session) => {
+    enterSession(queryClient, next);
+    setEntered(next);
   };
 
   if (hasLink) {
     return (
       <Frame title="Welcome to Mayfly">
-        <LinkForm onSignedIn={enter} onGiveUp={() => setHasLink(false)} />
+        <LinkForm onSignedIn={enter} />
       </Frame>
     );
   }
-  if (session.data && mustSetPassword) {
+  if (session && mustSetPassword) {
     return (
       <Frame title="Choose a password">
-        <NewPasswordForm
-          email={session.data.account.email}
-          onSaved={(changed) => queryClient.setQueryData(sessionQuery.queryKey, changed)}
-          onSkip={() => setIsSkipped(true)}
-        />
+        <NewPasswordForm email={session.account.email} onSaved={enter} onSkip={() => setIsSkipped(true)} />
       </Frame>
     );
   }
   // Without an answer yet the form would flash by.
-  if (session.isPending || isDone) return null;
+  if (!asked.isFetchedAfterMount || isDone) return null;
   return (
     <Frame title="Sign in">
       <PasswordForm onSignedIn={enter} />
