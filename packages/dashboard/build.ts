@@ -7,6 +7,8 @@ import { build } from 'vite';
 
 // The service's user reads the files too, whatever root's umask.
 process.umask(0o022);
+// Tests build it too, in an environment that would make React the one for developers.
+process.env.NODE_ENV = 'production';
 
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, 'dist'));
 const configFile = join(import.meta.dirname, 'vite.config.ts');

@@ -85,8 +85,9 @@ async function requireSession(queryClient: QueryClient, location: ParsedLocation
   try {
     if (!hasSession(queryClient)) await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
   } catch (error) {
-    if (!isSignedOut(error)) throw error;
-    throw redirect({ ...signInTarget(location.href), replace: true });
+    if (isSignedOut(error)) throw redirect({ ...signInTarget(location.href), replace: true });
+    // Without a connection, what is known stays visible.
+    if (queryClient.getQueryData(sessionQuery.queryKey) === undefined) throw error;
   }
 }
 

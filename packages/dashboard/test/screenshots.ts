@@ -173,6 +173,14 @@ const shots: readonly Shot[] = [
   { name: 'theme-menu', path: '/keys', act: (page) => page.getByRole('button', { name: /^Theme/ }).click() },
   { name: 'not-found', path: '/sandboxes/nothing/here' },
   {
+    name: 'page-error',
+    path: '/settings',
+    prepare: (state) => {
+      const message = 'The service failed unexpectedly. If it keeps failing, give the request id to the operator.';
+      state.failures.set('GET /session', [500, 'internal_error', message]);
+    },
+  },
+  {
     name: 'connection-lost',
     path: '/sandboxes',
     act: async (page, state) => {

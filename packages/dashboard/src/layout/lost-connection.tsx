@@ -48,7 +48,7 @@ function Retrying() {
   useEffect(
     () => () => {
       void queryClient.invalidateQueries();
-      void router.invalidate();
+      if (router.state.matches.some(({ status }) => status === 'error')) void router.invalidate();
     },
     [queryClient, router],
   );
