@@ -224,9 +224,9 @@ async function take(browser: Browser, shot: Shot, theme: 'light' | 'dark', scree
   page.on('pageerror', (error) => problems.push(`${shot.name}: ${error.message}`));
   page.on('console', (message) => {
     const text = message.text();
-    // What the browser says about answers that are meant to fail.
-    if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
-      problems.push(`${shot.name}: ${text}`);
+    // What the browser and React say about answers that are meant to fail.
+    const isExpected = text.startsWith('Failed to load resource') || text.includes('RequestFailure');
+    if (message.type() === 'error' && !isExpected) problems.push(`${shot.name}: ${text}`);
   });
   await page.goto(`${service.url}${shot.path}`);
   await page.locator('h1').first().waitFor();

@@ -56,7 +56,7 @@ function Retrying() {
   return (
     <div
       role="alert"
-      className="sticky top-0 z-30 flex flex-wrap items-center justify-center gap-x-4 gap-y-1.5 bg-ink px-4 py-2 text-sm text-page"
+      className="fixed inset-x-3 bottom-3 z-30 mx-auto flex max-w-fit animate-rise items-center gap-3.5 rounded-xl bg-ink py-2.5 pr-2.5 pl-4 text-sm text-page shadow-float md:bottom-5"
     >
       <CloudOff size={17} aria-hidden className="shrink-0" />
       <span>
@@ -64,7 +64,7 @@ function Retrying() {
       </span>
       <Button
         look="plain"
-        className="h-7 border-transparent px-2.5"
+        className="h-8 border-transparent px-3"
         isPending={isTrying}
         onClick={() => setIsTrying(true)}
       >
