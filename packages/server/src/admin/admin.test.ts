@@ -9,7 +9,10 @@ let app: FastifyInstance;
 let localUrl: string | undefined;
 beforeEach(async () => {
   service = await stubService();
-  app = buildAdmin(service.core, pino({ level: 'silent' }), () => localUrl);
+  app = buildAdmin(service.core, pino({ level: 'silent' }), {
+    local: () => localUrl,
+    public: () => 'https://mayfly.example.com',
+  });
   await call('POST', '/accounts', { email: 'ada@example.com', credit_usd: '0.1' });
 });
 afterEach(async () => {
