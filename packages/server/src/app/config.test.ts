@@ -20,6 +20,7 @@ test('everything has a default', () => {
     tlsFiles: undefined,
     bootstrapEmail: 'admin@localhost',
     bootstrapApiKey: undefined,
+    bootstrapPassword: undefined,
     bootstrapCreditMicroUsd: 100_000_000,
     pool: { small: 1 },
     poolTemplates: [],
