@@ -125,6 +125,9 @@ test('a first key that could be guessed is refused', () => {
   expect(() => readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'x'.repeat(31) })).toThrow(
     /MAYFLY_BOOTSTRAP_API_KEY: must be 32 to 256 visible/,
   );
+  expect(() => readConfig({ MAYFLY_BOOTSTRAP_PASSWORD: 'short' })).toThrow(
+    'MAYFLY_BOOTSTRAP_PASSWORD: must be 12 to 256 characters',
+  );
   expect(readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'x'.repeat(32) }).bootstrapApiKey).toHaveLength(32);
 });
 
