@@ -8,7 +8,7 @@ const { keyNameCharacters } = dashboardLimits;
 const nameError = `name must be 1 to ${keyNameCharacters} characters`;
 
 /** A name for people, without surrounding white space. */
-const keyNameField = z
+export const keyNameField = z
   .string({ error: nameError })
   .transform((text) => text.trim())
   .pipe(

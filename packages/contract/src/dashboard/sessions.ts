@@ -61,11 +61,12 @@ export const codeField = shortText('code', 64);
 
 const newPasswordError = `new_password must be ${minPasswordCharacters} to ${maxPasswordCharacters} characters`;
 
-const newPasswordField = z
-  .string({ error: newPasswordError })
-  .refine((text) => !fitsCodePoints(text, minPasswordCharacters - 1) && fitsCodePoints(text, maxPasswordCharacters), {
-    error: newPasswordError,
-  });
+const newPasswordField = z.string({ error: newPasswordError }).refine(isPasswordLength, { error: newPasswordError });
+
+/** Whether a new password is neither too short nor too long. */
+export function isPasswordLength(text: string): boolean {
+  return !fitsCodePoints(text, minPasswordCharacters - 1) && fitsCodePoints(text, maxPasswordCharacters);
+}
 
 function shortText(name: string, max: number) {
   const error = `${name} must be a string of 1 to ${max} characters`;

@@ -13,6 +13,7 @@ import { removeOldRecords } from '../core/recovery/retention.ts';
 import { destroyAllSandboxes, detachAllSandboxes, expireSandboxes } from '../core/sandboxes/end.ts';
 import { closeHttp } from '../core/scheduling/deadline.ts';
 import { repeat } from '../core/scheduling/repeat.ts';
+import { recheckConnections, recheckPeriodMs } from '../core/sign-in/session-connections.ts';
 import { keepSnapshots } from '../core/snapshots/recover.ts';
 import type { GatewayLimits } from '../gateway/gateway-context.ts';
 import type { Readiness } from '../http/http-app.ts';
@@ -25,6 +26,7 @@ import { openBallast } from './ballast.ts';
 import { bootstrapAccount, type FirstAccount } from './bootstrap-account.ts';
 import { buildApi } from './build-api.ts';
 import { type Config, printableConfig } from './config.ts';
+import { readDashboard } from './dashboard-files.ts';
 import { holdDataFolder } from './data-folder.ts';
 import { listen, localUrlOf } from './listen.ts';
 import { openConfiguredStore } from './open-store.ts';
@@ -85,7 +87,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const ballast = openBallast(config.dataDir, config.headroom.diskReserveBytes);
   const screens = acquired.use(createScreens());
   const adapters = { store, driver, connector, log, metrics, clock, ballast, screens };
-  const core = assembleCore({ config, ...adapters, deadlines, budgets, isAccepting });
+  const { secretKey } = folder;
+  const core = assembleCore({ config, ...adapters, secretKey, deadlines, budgets, isAccepting });
   // Released after the machines, because requests in flight end, and are recorded, when their machine is detached.
   acquired.use(core.audit);
   acquired.use(core.keyUses);
@@ -94,6 +97,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.use(core.teardowns);
   acquired.use(core.pool);
   acquired.use(repeat('heartbeat', reconcilePeriodMs, () => store.owner.noteAlive(core.clock.nowMs()), log));
+  acquired.use(repeat('sessions', recheckPeriodMs, () => recheckConnections(core), log));
   acquired.use(repeat('expiry', expiryPeriodMs, () => expireSandboxes(core), log));
   acquired.use(repeat('reconcile', reconcilePeriodMs, () => reconcile(core), log));
   acquired.use(repeat('executions', reconcilePeriodMs, () => recoverExecutions(core), log));
@@ -103,17 +107,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   acquired.use(repeat('eviction', evictionPeriodMs, () => evictor.check(), log));
   const firstAccount = await bootstrapAccount(core, config);
   let localUrl: string | undefined;
-  acquired.use(await startAdmin({ core, dataDir: config.dataDir, log, localUrl: () => localUrl }));
+  let publicUrl: string | undefined;
+  const urls = { local: () => localUrl, public: () => publicUrl };
+  acquired.use(await startAdmin({ core, dataDir: config.dataDir, log, urls }));
   const previews = acquired.use(await startPreviews(core, config, log, options.gatewayLimits));
   const { readingLimits } = options;
   const tls = await openApiTls(config, previews.certificates, log);
-  const app = buildApi({ config, core, metrics, previews, tls, log, readiness: () => readiness, readingLimits });
+  const pages = readDashboard(log);
+  const app = buildApi({ config, core, metrics, previews, tls, pages, log, readiness: () => readiness, readingLimits });
   if (tls !== undefined) acquired.use(refreshApiTls(app, previews.certificates, log));
   acquired.defer(() => {
     core.streams.cutAll();
     return closeHttp(app, drainMs);
   });
   const url = await listen(app, config);
+  publicUrl = url;
   localUrl = localUrlOf(app, config);
   readiness = 'ready';
   core.pool.start();

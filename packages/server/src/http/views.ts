@@ -245,7 +245,6 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** A time in JSON. */
 export function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
 }

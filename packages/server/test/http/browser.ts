@@ -13,7 +13,7 @@ export interface Page {
 }
 
 /** What a browser sends with each request from a page of the dashboard. */
-export const ownPage = { origin: 'http://localhost', 'sec-fetch-site': 'same-origin', 'user-agent': 'Test browser' };
+const ownPage = { origin: 'http://localhost', 'sec-fetch-site': 'same-origin', 'user-agent': 'Test browser' };
 
 export const password = 'correct horse battery';
 

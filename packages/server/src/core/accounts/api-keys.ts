@@ -69,10 +69,10 @@ export async function listKeys(core: ManageKeysNeeds, email: string): Promise<re
 }
 
 /** Creates a key, unless the account has reached its limit of active keys. */
-export async function createKey(core: ManageKeysNeeds, email: string): Promise<CreatedKey> {
+export async function createKey(core: ManageKeysNeeds, email: string, name?: string): Promise<CreatedKey> {
   const account = await findAccount(core, email);
   const { apiKeys } = limitsOf(core.limits, account);
-  const { apiKey, key } = mintKey(core);
+  const { apiKey, key } = mintKey(core, { name });
   const createdAtMs = core.clock.nowMs();
   if (!(await core.store.accounts.addKey(account.id, key, createdAtMs, apiKeys))) {
     throw new AccountError(

@@ -112,5 +112,8 @@ export function notSignedIn(): ApiError {
 
 /** Text of a stranger, without what cannot be stored or shown. */
 function shortened(text: string): string {
-  return [...text.toWellFormed().replaceAll(/\p{Cc}/gu, '')].slice(0, userAgentCharacters).join('');
+  return text
+    .replaceAll(/\p{Cc}/gu, '')
+    .slice(0, userAgentCharacters)
+    .toWellFormed();
 }

@@ -88,7 +88,7 @@ export function beginAttempt(
   }
 }
 
-export function wrongCredentials(): DashboardError {
+function wrongCredentials(): DashboardError {
   return new DashboardError('wrong_credentials', 'The e-mail address or the password is wrong.');
 }
 

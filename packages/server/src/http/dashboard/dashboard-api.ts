@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TooManyAttempts } from '../../core/sign-in/attempts.ts';
+import type { SignInNeeds } from '../../core/sign-in/sign-in.ts';
 import { pathNotFound } from '../access.ts';
 import { type ReadBodyNeeds, readJsonBody, readSmallJsonBody } from '../bodies/json-body.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
 import { type KeyRouteNeeds, keyRoutes } from './key-routes.ts';
 import type { OwnAddress } from './own-origin.ts';
 import { addSessionAccess, type SessionAccessNeeds } from './session-access.ts';
-import { type SessionRouteNeeds, sessionRoutes } from './session-routes.ts';
-import { type TwoFactorRouteNeeds, twoFactorRoutes } from './two-factor-routes.ts';
+import { sessionRoutes } from './session-routes.ts';
+import { twoFactorRoutes } from './two-factor-routes.ts';
 
 /** What /app/api needs besides the operations of /v1. */
 export type DashboardApiNeeds = SessionAccessNeeds &
-  SessionRouteNeeds &
-  TwoFactorRouteNeeds &
+  SignInNeeds &
   KeyRouteNeeds &
   ReadBodyNeeds & { readonly limits: { readonly bodyBytes: number } };
 

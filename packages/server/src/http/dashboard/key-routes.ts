@@ -9,7 +9,7 @@ import { createOwnKey, listOwnKeys, type OwnKeysNeeds, revokeOwnKey } from '../.
 import type { ApiKeyRecord } from '../../core/ports/store/account-store.ts';
 import { routeOf } from '../contract-routes.ts';
 import type { HttpApp } from '../http-app.ts';
-import { isoTime } from '../views.ts';
+import { isoTime, isoTimeOrNull } from '../views.ts';
 import { sessionOf } from './session-access.ts';
 
 export type KeyRouteNeeds = OwnKeysNeeds;
@@ -53,7 +53,7 @@ function keyView({ id, name, prefix, createdAtMs, lastUsedAtMs, revokedAtMs }: A
     name,
     prefix,
     created_at: isoTime(createdAtMs),
-    last_used_at: lastUsedAtMs === null ? null : isoTime(lastUsedAtMs),
-    revoked_at: revokedAtMs === null ? null : isoTime(revokedAtMs),
+    last_used_at: isoTimeOrNull(lastUsedAtMs),
+    revoked_at: isoTimeOrNull(revokedAtMs),
   };
 }

@@ -26,10 +26,8 @@ import type { OwnAddress } from './own-origin.ts';
 import { sessionOf } from './session-access.ts';
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from './session-cookie.ts';
 
-export type SessionRouteNeeds = SignInNeeds;
-
 /** /session, /sessions and /password: who is signed in, and how. */
-export function sessionRoutes(app: HttpApp, core: SessionRouteNeeds, address: OwnAddress): void {
+export function sessionRoutes(app: HttpApp, core: SignInNeeds, address: OwnAddress): void {
   const { clock } = core;
 
   app.route({

@@ -6,10 +6,8 @@ import { routeOf } from '../contract-routes.ts';
 import type { HttpApp } from '../http-app.ts';
 import { sessionOf } from './session-access.ts';
 
-export type TwoFactorRouteNeeds = SignInNeeds;
-
 /** /two-factor: codes of an authenticator app at sign-in. */
-export function twoFactorRoutes(app: HttpApp, core: TwoFactorRouteNeeds): void {
+export function twoFactorRoutes(app: HttpApp, core: SignInNeeds): void {
   app.route({
     ...routeOf(dashboardOperations.startTwoFactor),
     handler: async (request): Promise<TwoFactorSetup> => ({
