@@ -24,6 +24,7 @@ const coreFolders = [
   'windows',
   'audit',
   'accounts',
+  'sign-in',
   'admission',
   'lifecycle',
   'machines',
@@ -165,6 +166,21 @@ module.exports = {
       to: { path: '^packages/', pathNot: ['^packages/contract/', '^packages/sdk/src/index\\.ts$', '^packages/cli/'] },
     },
     {
+      name: 'dashboard-imports-only-the-contract-and-the-sdk',
+      severity: 'error',
+      from: { path: '^packages/dashboard/', pathNot: '^packages/dashboard/test/' },
+      to: {
+        path: '^packages/',
+        pathNot: ['^packages/contract/', '^packages/sdk/src/index\\.ts$', '^packages/dashboard/'],
+      },
+    },
+    {
+      name: 'nobody-imports-the-dashboard',
+      severity: 'error',
+      from: { path: '^packages/(?!dashboard/)' },
+      to: { path: '^packages/dashboard/' },
+    },
+    {
       name: 'setup-uses-only-the-entries-of-the-server',
       severity: 'error',
       from: { path: '^packages/setup/', pathNot: test },
@@ -191,6 +207,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^packages/[^/]+/dist/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },

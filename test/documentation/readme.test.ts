@@ -63,7 +63,7 @@ it('the first snippet starts the service', async () => {
 
 it('the first API key is in a file for root, because the output is not a terminal', async () => {
   const file = join(data.dataDir, 'service', 'first-api-key');
-  expect(printed).toContain(`  API key  in ${file} `);
+  expect(printed).toContain(`  API key    in ${file} `);
   expect(printed).not.toContain('mf_');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const headers = { authorization: `Bearer ${readFileSync(file, 'utf8').trim()}` };

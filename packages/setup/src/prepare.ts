@@ -21,6 +21,7 @@ import { probeHost } from './requirements/probe.ts';
 import { findProblems, formatProblems } from './requirements/problems.ts';
 import { type HostFacts, missingFor, type Purpose } from './requirements/requirements.ts';
 import { ensureServiceUser } from './requirements/service-user.ts';
+import { ensureDashboard } from './steps/dashboard.ts';
 import { chooseDebianSources } from './steps/debian-tree.ts';
 import { chooseEngine } from './steps/engine.ts';
 import type { StepContext } from './steps/step.ts';
@@ -63,6 +64,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const guestUpdate = options.guestUpdate ?? (await readGuestUpdate(environment.cacheDir));
   const plan = await planBuild(process.arch, { guestUpdate });
   const parts = await prepareParts(options, plan);
+  await ensureDashboard(parts.context);
   await warnOfLegacyFirewall(announcer);
   const engine = await chooseEngine(parts.artifacts, parts.context);
   announcer.line(describeAcceleration(engine));

@@ -7,11 +7,15 @@ import {
   addCredit,
   type CreatedAccount,
   createAccount,
+  createLoginLink,
   getAccount,
   getLimits,
+  inviteAccount,
   listAccounts,
+  resetPassword,
   resumeAccount,
   type SetLimitsBody,
+  type SignInLink,
   type SuspendedAccount,
   setLimits,
   suspendAccount,
@@ -78,7 +82,42 @@ export function addAccounts(admin: Command, io: CliIo): void {
     show: ({ email, balance_usd }) => `The balance of ${email} is ${showUsd(balance_usd)}.\n`,
   });
 
+  addSignIn(accounts, io);
   addLimits(accounts, io);
+}
+
+/** Links to the dashboard. */
+function addSignIn(accounts: Command, io: CliIo): void {
+  addAdminCommand<EmailOptions & { readonly credit?: string }, SignInLink>(accounts, io, {
+    name: 'invite',
+    summary: 'print a link to the dashboard for somebody new, and create the account if there is none',
+    options: (command) =>
+      addEmail(command).option('--credit <usd>', 'initial credit in USD if the account is created (default: 0)'),
+    act: (client, { email, credit }) =>
+      client.call(inviteAccount, { body: { email, ...(credit !== undefined && { credit_usd: credit }) } }),
+    show: showLink,
+  });
+
+  addAdminCommand<EmailOptions, SignInLink>(accounts, io, {
+    name: 'login-link',
+    summary: 'print a link that signs in to the dashboard once',
+    options: addEmail,
+    act: (client, { email }) => client.call(createLoginLink, { params: { email } }),
+    show: showLink,
+  });
+
+  addAdminCommand<EmailOptions, SignInLink>(accounts, io, {
+    name: 'reset-password',
+    summary: 'remove the password and two-factor authentication of an account, end its sessions, and print a link',
+    options: addEmail,
+    act: (client, { email }) => client.call(resetPassword, { params: { email } }),
+    show: showLink,
+  });
+}
+
+function showLink({ email, url, expires_at, account_created }: SignInLink): string {
+  const created = account_created ? `Created the account ${email}.\n` : '';
+  return `${created}${url}\nThe link signs in as ${email}. It works once, until ${expires_at}.\n`;
 }
 
 function showSuspended({ email, destroyed }: SuspendedAccount): string {

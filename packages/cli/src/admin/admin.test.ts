@@ -204,8 +204,32 @@ describe('output', () => {
     );
     const key = /mf_\S{43}/.exec(stdout)?.[0] ?? '';
     const listed = await adminText('keys', 'list', '--email', email);
-    expect(listed.stdout).toMatch(/^KEY +PREFIX +STATUS +CREATED +REVOKED\nkey_\w+ +mf_.{4}… +active +\S+Z +-\n$/);
+    expect(listed.stdout).toMatch(/^KEY +PREFIX +NAME +STATUS +CREATED +LAST USED +REVOKED\nkey_\w+ +mf_.{4}… +active +\S+Z +-\n$/);
     expect(listed.stdout).not.toContain(key);
+  });
+
+  test('a link to the dashboard, for somebody who is invited, who lost it or whose password is reset', async () => {
+    const link = `${service.url.replaceAll('.', '\\.')}/sign-in#link=[\\w-]{43}\n`;
+    const invited = await adminText('accounts', 'invite', '--email', email, '--credit', '5');
+    expect(invited.stdout).toMatch(
+      new RegExp(
+        `^Created the account ${email}\\.\n${link}The link signs in as ${email}\\. It works once, until [^ ]+Z\\.\n$`,
+      ),
+    );
+    for (const command of ['login-link', 'reset-password']) {
+      const { stdout } = await adminText('accounts', command, '--email', email);
+      expect(stdout).toMatch(new RegExp(`^${link}The link signs in as ${email}`));
+    }
+    expect(await admin('accounts', 'list', '--email', email)).toMatchObject({ data: [{ balance_usd: 5 }] });
+  });
+
+  test('a table of keys with their names', async () => {
+    await admin('keys', 'create', '--email', 'admin@localhost', '--name', 'ci <1>');
+    const { stdout } = await adminText('keys', 'list', '--email', 'admin@localhost');
+    const [head = '', bootstrap = '', named = ''] = stdout.split('\n');
+    expect(head).toMatch(/^KEY +PREFIX +NAME +STATUS +CREATED +LAST USED +REVOKED$/);
+    expect(bootstrap).toContain(' bootstrap ');
+    expect(named).toContain(' ci <1> ');
   });
 
   test('a table of accounts', async () => {

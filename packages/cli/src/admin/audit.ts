@@ -30,7 +30,7 @@ export function addAudit(admin: Command, io: CliIo): void {
         data.map((event) => [
           event.at,
           event.email ?? event.account_id ?? '-',
-          event.key_id ?? `operator ${event.operator}`,
+          actorOf(event),
           event.source_address ?? '-',
           event.action,
           event.target ?? '-',
@@ -39,6 +39,12 @@ export function addAudit(admin: Command, io: CliIo): void {
         ]),
       ),
   });
+}
+
+/** A key, a session, an operator, or somebody who was not signed in. */
+function actorOf({ key_id, session_id, operator }: AuditEvent): string {
+  if (operator !== null) return `operator ${operator}`;
+  return key_id ?? session_id ?? 'not signed in';
 }
 
 function resultOf({ status, error_type }: AuditEvent): string {

@@ -19,11 +19,12 @@ export function addKeys(admin: Command, io: CliIo): void {
     .description('Create, list and revoke the API keys of an account.')
     .helpCommand(false);
 
-  addAdminCommand<EmailOptions, CreatedKey>(keys, io, {
+  addAdminCommand<EmailOptions & { readonly name?: string }, CreatedKey>(keys, io, {
     name: 'create',
     summary: 'create an API key and print it',
-    options: addEmail,
-    act: (client, { email }) => client.call(createKey, { params: { email } }),
+    options: (command) => addEmail(command).option('--name <text>', 'what to call the key'),
+    act: (client, { email, name }) =>
+      client.call(createKey, { params: { email }, body: { ...(name !== undefined && { name }) } }),
     show: ({ id, email, api_key }) =>
       `${pairs({ Key: id, 'E-mail': email, 'API key': api_key })}Save the API key now. It is not shown again.\n`,
   });
@@ -47,6 +48,14 @@ export function addKeys(admin: Command, io: CliIo): void {
 }
 
 function showList({ data }: AdminKeyList): string {
-  const rows = data.map((key) => [key.id, `${key.prefix}…`, key.status, key.created_at, key.revoked_at ?? '-']);
-  return table(['KEY', 'PREFIX', 'STATUS', 'CREATED', 'REVOKED'], rows);
+  const rows = data.map((key) => [
+    key.id,
+    `${key.prefix}…`,
+    key.name ?? '-',
+    key.status,
+    key.created_at,
+    key.last_used_at ?? '-',
+    key.revoked_at ?? '-',
+  ]);
+  return table(['KEY', 'PREFIX', 'NAME', 'STATUS', 'CREATED', 'LAST USED', 'REVOKED'], rows);
 }

@@ -27,7 +27,10 @@ export async function ensureLocalProfile(io: CliIo, options: ServiceOptions, isR
   const accounts = await admin.call(listAccounts, {}).catch(() => undefined);
   const account = accounts?.data.find(({ status }) => status === 'active');
   if (account === undefined) return;
-  const { id, api_key } = await admin.call(createKey, { params: { email: account.email } });
+  const { id, api_key } = await admin.call(createKey, {
+    params: { email: account.email },
+    body: { name: 'mayfly command' },
+  });
   await writeProfiles(env, { current, byName: new Map([...byName, [current, { url, api_key }]]) });
   stderr.write(
     `Using the service on this host as ${account.email}: created the API key ${id}, saved in the profile ${current}.\n`,

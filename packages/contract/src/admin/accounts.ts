@@ -34,12 +34,12 @@ const emailField = z
   .max(254, { error: 'email must be at most 254 characters' })
   .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, { error: emailError });
 
-const createAccountBody = z.object({
-  email: emailField,
-  credit_usd: usdField('credit')
-    .refine((microUsd) => microUsd >= 0, { error: 'credit must not be negative' })
-    .default(0),
-});
+const openingCreditField = usdField('credit')
+  .refine((microUsd) => microUsd >= 0, { error: 'credit must not be negative' })
+  .default(0);
+
+/** A new account. The credit is in the ledger from the start. */
+export const createAccountBody = z.object({ email: emailField, credit_usd: openingCreditField });
 
 const suspendAccountBody = z.object({
   /** Also destroy the account's sandboxes. */

@@ -6,9 +6,11 @@ const auditEventSchema = z.object({
   object: z.literal('audit_event'),
   id: z.string(),
   at: z.iso.datetime(),
-  /** The API key, or null for an operator. */
+  /** The API key, or null for others. */
   key_id: z.string().nullable(),
-  /** The operator, or null for an API call. */
+  /** The session of the dashboard, or null for others and for attempts to sign in that failed. */
+  session_id: z.string().nullable(),
+  /** The operator, or null for calls. */
   operator: z.string().nullable(),
   source_address: z.string().nullable(),
   /** The account that acted, or that an operator acted on. */

@@ -41,4 +41,5 @@ export {
   listSandboxesOfAccount,
 } from './sandboxes.ts';
 export { getService } from './service.ts';
+export { createLoginLink, inviteAccount, resetPassword, type SignInLink } from './sign-in.ts';
 export { formatUsd, maxMicroUsd } from './usd.ts';

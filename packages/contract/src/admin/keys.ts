@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keyNameField } from '../dashboard/keys.ts';
 import { accountParameters, adminOperation } from './protocol.ts';
 
 /** An API key as an operator sees it. The key itself is not stored. */
@@ -6,10 +7,14 @@ const adminKeySchema = z.object({
   object: z.literal('api_key'),
   id: z.string(),
   email: z.string(),
+  /** What people call it; null if nobody named it. */
+  name: z.string().nullable(),
   /** The first characters of the key, to recognise it by. */
   prefix: z.string(),
   status: z.enum(['active', 'revoked']),
   created_at: z.iso.datetime(),
+  /** Up to a minute or two behind. Null if it was never used. */
+  last_used_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
 });
 
@@ -38,6 +43,7 @@ export const createKey = adminOperation({
   method: 'POST',
   path: '/accounts/{email}/keys',
   params: accountParameters,
+  body: z.object({ name: keyNameField.optional() }),
   response: createdKeySchema,
 });
 

@@ -21,6 +21,7 @@ import {
   suspendAccount,
 } from '../core/operators/operator-sandboxes.ts';
 import type { AuditActor } from '../core/ports/store/audit-store.ts';
+import { createLoginLink, invite, type ManageSignInsNeeds, resetSignIn } from '../core/sign-in/links.ts';
 import {
   type AuditListNeeds,
   accountView,
@@ -29,6 +30,7 @@ import {
   limitsView,
   sandboxListView,
   sandboxView,
+  signInLinkView,
 } from './admin-views.ts';
 import { type Handler, type RecordOperationNeeds, serveOperation } from './serve-operation.ts';
 
@@ -36,22 +38,29 @@ import { type Handler, type RecordOperationNeeds, serveOperation } from './serve
 type CommandNeeds = ManageAccountsNeeds &
   AccountLimitsNeeds &
   ManageKeysNeeds &
+  ManageSignInsNeeds &
   SuspendNeeds &
   DestroySandboxNeeds & { readonly audit: AuditTrail };
 
 /** What the admin API needs of the core. */
 export type AdminNeeds = CommandNeeds & RecordOperationNeeds & AuditListNeeds;
 
-/** Where processes on this host reach the API. Undefined while it does not take requests. */
-export type LocalUrl = () => string | undefined;
+/** Where the API is. Undefined while it does not take requests. */
+export interface ServiceUrls {
+  /** For processes on this host. */
+  readonly local: () => string | undefined;
+  /** For everybody else. */
+  readonly public: () => string | undefined;
+}
 
 /** Adds all operations of the admin API. */
-export function addAdminRoutes(app: FastifyInstance, core: AdminNeeds, localUrl: LocalUrl): void {
+export function addAdminRoutes(app: FastifyInstance, core: AdminNeeds, urls: ServiceUrls): void {
   const serve = <Op extends contract.AdminOperation>(operation: Op, handler: Handler<Op>) =>
     serveOperation(app, core, operation, handler);
   addAccountRoutes(serve, core);
+  addSignInRoutes(serve, core, urls);
   addSandboxRoutes(serve, core);
-  serve(contract.getService, async () => ({ object: 'service' as const, url: localUrl() ?? null }));
+  serve(contract.getService, async () => ({ object: 'service' as const, url: urls.local() ?? null }));
   serve(contract.listAuditEvents, async ({ query }) => await auditListView(core, query));
 }
 
@@ -88,11 +97,24 @@ function addAccountRoutes(serve: Serve, core: CommandNeeds): void {
     object: 'list' as const,
     data: (await listKeys(core, params.email)).map(keyView),
   }));
-  serve(contract.createKey, async ({ params }) => {
-    const created = await createKey(core, params.email);
+  serve(contract.createKey, async ({ params, body }) => {
+    const created = await createKey(core, params.email, body.name);
     return { ...keyView(created), api_key: created.apiKey };
   });
   serve(contract.revokeKey, async ({ params }) => keyView(await revokeKey(core, params.email, params.key)));
+}
+
+function addSignInRoutes(serve: Serve, core: CommandNeeds, urls: ServiceUrls): void {
+  serve(contract.createLoginLink, async ({ params }) =>
+    signInLinkView(await createLoginLink(core, params.email), urls.public()),
+  );
+  serve(contract.inviteAccount, async ({ body }) => {
+    const invited = await invite(core, { email: body.email, creditMicroUsd: body.credit_usd });
+    return signInLinkView(invited, urls.public(), invited.isNew);
+  });
+  serve(contract.resetPassword, async ({ params }) =>
+    signInLinkView(await resetSignIn(core, params.email), urls.public()),
+  );
 }
 
 function addSandboxRoutes(serve: Serve, core: CommandNeeds): void {

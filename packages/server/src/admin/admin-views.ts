@@ -8,16 +8,19 @@ import {
   type AdminSandboxList,
   type AuditList,
   accountLimitFields,
+  type SignInLink,
 } from '@mayfly/contract/admin';
+import { signInLinkUrl } from '@mayfly/contract/dashboard';
 import type { LimitsInForce } from '../core/accounts/account-limits.ts';
 import type { OwnedKey } from '../core/accounts/api-keys.ts';
 import type { FindAccountNeeds } from '../core/accounts/find-account.ts';
-import { findAccount } from '../core/accounts/find-account.ts';
+import { AccountError, findAccount } from '../core/accounts/find-account.ts';
 import type { AccountWithBalance } from '../core/accounts/manage-accounts.ts';
 import type { AuditTrail } from '../core/audit/audit-trail.ts';
 import { usdOf } from '../core/money/balance.ts';
 import type { OwnedSandbox } from '../core/operators/operator-sandboxes.ts';
 import type { AuditStore } from '../core/ports/store/audit-store.ts';
+import type { CreatedLink } from '../core/sign-in/links.ts';
 
 /** An account as an operator sees it. */
 export function accountView({ account, balanceMicroUsd }: AccountWithBalance): AdminAccount {
@@ -37,10 +40,30 @@ export function keyView({ account, key }: OwnedKey): AdminKey {
     object: 'api_key',
     id: key.id,
     email: account.email,
+    name: key.name,
     prefix: key.prefix,
     status: key.revokedAtMs === null ? 'active' : 'revoked',
     created_at: isoOf(key.createdAtMs),
+    last_used_at: key.lastUsedAtMs === null ? null : isoOf(key.lastUsedAtMs),
     revoked_at: key.revokedAtMs === null ? null : isoOf(key.revokedAtMs),
+  };
+}
+
+/** A sign-in link as an operator passes it on. Throws an AccountError while nobody knows where the service is. */
+export function signInLinkView(
+  { account, token, expiresAtMs }: CreatedLink,
+  publicUrl: string | undefined,
+  isNew = false,
+): SignInLink {
+  if (publicUrl === undefined) {
+    throw new AccountError('invalid_request', 'The service is starting, and has no address yet. Try again.');
+  }
+  return {
+    object: 'sign_in_link',
+    email: account.email,
+    url: signInLinkUrl(publicUrl, token),
+    expires_at: isoOf(expiresAtMs),
+    account_created: isNew,
   };
 }
 
@@ -104,8 +127,9 @@ export async function auditListView(
     id,
     at: isoOf(atMs),
     key_id: actor.kind === 'api_key' ? actor.keyId : null,
+    session_id: actor.kind === 'session' ? actor.sessionId : null,
     operator: actor.kind === 'operator' ? actor.name : null,
-    source_address: actor.kind === 'api_key' ? actor.sourceAddress : null,
+    source_address: actor.kind === 'operator' ? null : actor.sourceAddress,
     account_id: accountId,
     email: emails.get(accountId ?? '') ?? null,
     action: event.action,

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
+import { signedIn, TestBrowser } from '../../test/http/browser.ts';
 import { buildAdmin } from './build-admin.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;
@@ -9,7 +10,10 @@ let app: FastifyInstance;
 let localUrl: string | undefined;
 beforeEach(async () => {
   service = await stubService();
-  app = buildAdmin(service.core, pino({ level: 'silent' }), () => localUrl);
+  app = buildAdmin(service.core, pino({ level: 'silent' }), {
+    local: () => localUrl,
+    public: () => 'https://mayfly.example.com',
+  });
   await call('POST', '/accounts', { email: 'ada@example.com', credit_usd: '0.1' });
 });
 afterEach(async () => {
@@ -27,6 +31,69 @@ test('the address of the API is known once it takes requests', async () => {
   expect((await call('GET', '/service')).body).toEqual({ object: 'service', url: null });
   localUrl = 'http://127.0.0.1:9090';
   expect((await call('GET', '/service')).body).toEqual({ object: 'service', url: localUrl });
+});
+
+describe('sign-in links', () => {
+  const dayMs = 24 * 60 * 60_000;
+  const tokenIn = (body: Record<string, unknown>) => String(body.url).split('#link=')[1] ?? '';
+  const signIn = async (token: string) =>
+    (await new TestBrowser(service).post('/session/link', { token })).body as unknown as { account: { email: string } };
+
+  test('sign in to the account at the public address, for a day', async () => {
+    const { status, body } = await call('POST', '/accounts/ADA%40example.com/login-link');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      object: 'sign_in_link',
+      email: 'ada@example.com',
+      url: expect.stringMatching(/^https:\/\/mayfly\.example\.com\/sign-in#link=[\w-]{43}$/),
+      expires_at: new Date(service.clock.nowMs() + dayMs).toISOString(),
+      account_created: false,
+    });
+    const headers = { host: 'localhost', origin: 'http://localhost' };
+    const payload = { token: tokenIn(body) };
+    const url = '/app/api/session/link';
+    expect((await service.app.inject({ method: 'POST', url, headers, payload })).statusCode).toBe(201);
+    expect((await call('POST', '/accounts/nobody%40x/login-link')).body).toMatchObject({
+      error: { type: 'unknown_account' },
+    });
+  });
+
+  test('invite somebody new for a week, with an account that has credit and no key', async () => {
+    const { body } = await call('POST', '/invitations', { email: 'bob@example.com', credit_usd: '5' });
+    expect(body).toMatchObject({
+      email: 'bob@example.com',
+      account_created: true,
+      expires_at: new Date(service.clock.nowMs() + 7 * dayMs).toISOString(),
+    });
+    expect((await call('GET', '/accounts/bob%40example.com')).body).toMatchObject({ balance_usd: 5 });
+    expect((await call('GET', '/accounts/bob%40example.com/keys')).body).toMatchObject({ data: [] });
+    expect((await signIn(tokenIn(body))).account.email).toBe('bob@example.com');
+    const again = await call('POST', '/invitations', { email: 'BOB@example.com', credit_usd: '7' });
+    expect(again.body).toMatchObject({ email: 'bob@example.com', account_created: false });
+    expect((await call('GET', '/accounts/bob%40example.com')).body).toMatchObject({ balance_usd: 5 });
+    expect((await call('POST', '/invitations', { email: 'bob', credit_usd: '-1' })).status).toBe(400);
+  });
+
+  test('take the place of a password that an operator resets', async () => {
+    const browser = await signedIn(service, 'ada@example.com');
+    const { body } = await call('POST', '/accounts/ada%40example.com/reset-password');
+    expect((await browser.get('/session')).status).toBe(401);
+    expect((await browser.signIn('ada@example.com')).status).toBe(401);
+    expect((await signIn(tokenIn(body))).account.email).toBe('ada@example.com');
+  });
+});
+
+test('keys have the name that an operator gives them, and the time of their last use', async () => {
+  const created = await call('POST', '/accounts/ada%40example.com/keys', { name: 'ci' });
+  expect(created.body).toMatchObject({ name: 'ci', last_used_at: null });
+  const headers = { authorization: `Bearer ${String(created.body.api_key)}` };
+  await service.app.inject({ method: 'GET', url: '/v1/account', headers });
+  await service.core.keyUses.flush();
+  const { data } = (await call('GET', '/accounts/ada%40example.com/keys')).body as { data: object[] };
+  expect(data).toMatchObject([
+    { name: null, last_used_at: null },
+    { name: 'ci', last_used_at: new Date(service.clock.nowMs()).toISOString() },
+  ]);
 });
 
 test('amounts keep every digit', async () => {

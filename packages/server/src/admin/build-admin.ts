@@ -8,13 +8,13 @@ import {
   LogController,
 } from 'fastify';
 import { AccountError } from '../core/accounts/find-account.ts';
-import { type AdminNeeds, addAdminRoutes, type LocalUrl } from './admin-routes.ts';
+import { type AdminNeeds, addAdminRoutes, type ServiceUrls } from './admin-routes.ts';
 
 /** Connections beyond this number are closed immediately. */
 const maxConnections = 32;
 
 /** The admin API. It does not authenticate: a process that can open its socket may do everything. Does not listen. */
-export function buildAdmin(core: AdminNeeds, log: FastifyBaseLogger, localUrl: LocalUrl): FastifyInstance {
+export function buildAdmin(core: AdminNeeds, log: FastifyBaseLogger, urls: ServiceUrls): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -32,7 +32,7 @@ export function buildAdmin(core: AdminNeeds, log: FastifyBaseLogger, localUrl: L
     const advice = 'Use the mayfly command of the same version as the service.';
     throw new AccountError('not_found', `This service does not support ${method} ${url}. ${advice}`);
   });
-  addAdminRoutes(app, core, localUrl);
+  addAdminRoutes(app, core, urls);
   return app;
 }
 

@@ -21,7 +21,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const start = (dataDir = folder) => startAdmin({ core: service.core, dataDir, log, localUrl: () => undefined });
+const start = (dataDir = folder) =>
+  startAdmin({ core: service.core, dataDir, log, urls: { local: () => undefined, public: () => undefined } });
 
 const get = (socketPath: string) =>
   new Promise<string>((resolve, reject) => {

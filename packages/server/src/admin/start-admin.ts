@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { adminSocketName } from '@mayfly/contract/admin';
 import type { FastifyBaseLogger } from 'fastify';
 import { closeHttp } from '../core/scheduling/deadline.ts';
-import type { AdminNeeds, LocalUrl } from './admin-routes.ts';
+import type { AdminNeeds, ServiceUrls } from './admin-routes.ts';
 import { buildAdmin } from './build-admin.ts';
 
 /** How long requests in flight may take to finish when the service stops. */
@@ -14,12 +14,12 @@ export interface AdminOptions {
   /** Locked by this service. */
   readonly dataDir: string;
   readonly log: FastifyBaseLogger;
-  readonly localUrl: LocalUrl;
+  readonly urls: ServiceUrls;
 }
 
 /** Serves the admin API on a socket in the data folder that only the service's own user (root) can open. */
-export async function startAdmin({ core, dataDir, log, localUrl }: AdminOptions): Promise<AsyncDisposable> {
-  const app = buildAdmin(core, log, localUrl);
+export async function startAdmin({ core, dataDir, log, urls }: AdminOptions): Promise<AsyncDisposable> {
+  const app = buildAdmin(core, log, urls);
   const socket = preparePrivateSocket(dataDir, adminSocketName);
   const stop = async () => {
     await closeHttp(app, drainMs);

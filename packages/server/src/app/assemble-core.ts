@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { fixedLimits } from '@mayfly/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import type { AdminNeeds } from '../admin/admin-routes.ts';
 import { cachedAccounts } from '../core/accounts/cached-accounts.ts';
+import { KeyUses } from '../core/accounts/key-uses.ts';
 import { Tickets } from '../core/accounts/tickets.ts';
 import { Capacity } from '../core/admission/capacity.ts';
 import { AuditTrail } from '../core/audit/audit-trail.ts';
@@ -36,6 +38,10 @@ import { Due } from '../core/scheduling/due.ts';
 import { FairQueue } from '../core/scheduling/fair-queue.ts';
 import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { KeyedLock } from '../core/scheduling/keyed-lock.ts';
+import { Attempts } from '../core/sign-in/attempts.ts';
+import { Passwords, type ScryptCost } from '../core/sign-in/passwords.ts';
+import { SecretBox, secretKeyBytes } from '../core/sign-in/secret-box.ts';
+import { SessionConnections } from '../core/sign-in/session-connections.ts';
 import type { KeepSnapshotsNeeds } from '../core/snapshots/recover.ts';
 import { SavesInFlight } from '../core/snapshots/saves-in-flight.ts';
 import { Terminals } from '../core/terminals/terminals.ts';
@@ -67,7 +73,7 @@ export type Core = ApiNeeds &
   KeepSnapshotsNeeds &
   RetentionNeeds &
   EvictionNeeds &
-  StopNeeds;
+  StopNeeds & { readonly keyUses: KeyUses };
 
 export interface CoreParts {
   readonly config: Pick<
@@ -98,6 +104,9 @@ export interface CoreParts {
   readonly screens?: Screens | undefined;
   readonly deadlines?: Partial<Deadlines> | undefined;
   readonly budgets?: Partial<BudgetSettings> | undefined;
+  /** What secrets in the database are sealed with; a new key when absent. */
+  readonly secretKey?: Buffer | undefined;
+  readonly passwordCost?: ScryptCost | undefined;
 }
 
 /** Builds the core out of its adapters and settings. Starts nothing. */
@@ -136,7 +145,8 @@ export function assembleCore(parts: CoreParts): Core {
     log,
     metrics,
   });
-  const store = withCachedKeys(parts.store, clock);
+  const keyUses = new KeyUses({ accounts: parts.store.accounts, clock, log });
+  const store = withCachedKeys(parts.store, clock, keyUses);
   return {
     store,
     clock,
@@ -173,6 +183,11 @@ export function assembleCore(parts: CoreParts): Core {
     previewTraffic: new PreviewTraffic(),
     windows: new RateWindows(limits, clock),
     tickets: new Tickets(clock),
+    passwords: new Passwords(parts.passwordCost),
+    secrets: new SecretBox(parts.secretKey ?? randomBytes(secretKeyBytes)),
+    attempts: new Attempts(clock),
+    connections: new SessionConnections(),
+    keyUses,
     budgets: createBudgets(parts.budgets),
     turns: {
       requests: new FairTurns(requestsPerTurn),
@@ -195,16 +210,19 @@ async function findTemplate(
   return snapshot && { size: snapshot.size, snapshotId: snapshot.id };
 }
 
-function withCachedKeys(store: Store, clock: Clock): Store {
-  const { sandboxes, snapshots, executions, ledger, previews, audit, retention, owner } = store;
+function withCachedKeys(store: Store, clock: Clock, keyUses: KeyUses): Store {
+  const { sandboxes, snapshots, executions, ledger, previews, audit, signIns, retention, owner } = store;
   return {
-    accounts: cachedAccounts(store.accounts, clock),
+    accounts: cachedAccounts(store.accounts, clock, ({ keyId, revokedAtMs }) => {
+      if (revokedAtMs === null) keyUses.note(keyId);
+    }),
     sandboxes,
     snapshots,
     executions,
     ledger,
     previews,
     audit,
+    signIns,
     retention,
     owner,
     close: () => store.close(),

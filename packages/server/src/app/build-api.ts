@@ -35,6 +35,7 @@ export interface ApiParts {
   readonly metrics: PrometheusMetrics;
   readonly previews: Pick<Previews, 'publicPort' | 'root'>;
   readonly tls?: ApiTls | undefined;
+  readonly pages?: HttpDeps['pages'];
   readonly log: FastifyBaseLogger;
   readonly readiness: () => Readiness;
   readonly bodyPace?: HttpDeps['bodyPace'];
@@ -44,7 +45,8 @@ export interface ApiParts {
 
 /** Builds the HTTP API over the core and the running previews. Does not listen yet. */
 export function buildApi(parts: ApiParts): HttpApp {
-  const { config, core, metrics, previews, tls, log, readiness, bodyPace, readingLimits, connectionLimits } = parts;
+  const { config, core, metrics, previews, tls, pages, log, readiness, bodyPace, readingLimits, connectionLimits } =
+    parts;
   const { previewDomain, trustProxy, metricsPublic, metricsToken } = config;
   metrics.watch(readingsOf(core));
   const app: HttpApp = buildHttp({
@@ -59,6 +61,7 @@ export function buildApi(parts: ApiParts): HttpApp {
     previewUrl: (token) => previewUrl(previewDomain, previews.publicPort, token),
     previewRoot: () => previews.root,
     publicUrl: () => apiUrl(app, config),
+    pages,
     readiness: () => (readiness() === 'ready' && !core.capacity.isHostAvailable() ? 'host_unavailable' : readiness()),
     bodyPace,
     readingLimits,

@@ -20,6 +20,7 @@ test('everything has a default', () => {
     tlsFiles: undefined,
     bootstrapEmail: 'admin@localhost',
     bootstrapApiKey: undefined,
+    bootstrapPassword: undefined,
     bootstrapCreditMicroUsd: 100_000_000,
     pool: { small: 1 },
     poolTemplates: [],
@@ -123,6 +124,9 @@ test('the token for metrics is not printed', () => {
 test('a first key that could be guessed is refused', () => {
   expect(() => readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'x'.repeat(31) })).toThrow(
     /MAYFLY_BOOTSTRAP_API_KEY: must be 32 to 256 visible/,
+  );
+  expect(() => readConfig({ MAYFLY_BOOTSTRAP_PASSWORD: 'short' })).toThrow(
+    'MAYFLY_BOOTSTRAP_PASSWORD: must be 12 to 256 characters',
   );
   expect(readConfig({ MAYFLY_BOOTSTRAP_API_KEY: 'x'.repeat(32) }).bootstrapApiKey).toHaveLength(32);
 });

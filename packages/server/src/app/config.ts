@@ -32,6 +32,7 @@ const environment = z.object({
   MAYFLY_TLS_KEY: setting(field.localPath, undefined),
   MAYFLY_BOOTSTRAP_EMAIL: setting(field.email, 'admin@localhost'),
   MAYFLY_BOOTSTRAP_API_KEY: setting(field.apiKey, undefined),
+  MAYFLY_BOOTSTRAP_PASSWORD: setting(field.password, undefined),
   MAYFLY_BOOTSTRAP_CREDIT_USD: setting(field.microUsd, 100_000_000),
   MAYFLY_POOL: setting(field.pool, { sizes: { small: 1 }, templates: [] }),
   MAYFLY_MEMORY_OVERCOMMIT: setting(wholeNumber(1, 1_000), defaultHeadroom.memoryOvercommit),
@@ -85,6 +86,8 @@ export interface Config {
   readonly bootstrapEmail: string;
   /** Secret. */
   readonly bootstrapApiKey: string | undefined;
+  /** Secret. */
+  readonly bootstrapPassword: string | undefined;
   readonly bootstrapCreditMicroUsd: number;
   readonly pool: PoolTargets;
   readonly poolTemplates: readonly PooledTemplate[];
@@ -149,6 +152,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     tlsFiles: tlsFilesFrom(data),
     bootstrapEmail: data.MAYFLY_BOOTSTRAP_EMAIL,
     bootstrapApiKey: data.MAYFLY_BOOTSTRAP_API_KEY,
+    bootstrapPassword: data.MAYFLY_BOOTSTRAP_PASSWORD,
     bootstrapCreditMicroUsd: data.MAYFLY_BOOTSTRAP_CREDIT_USD,
     pool: data.MAYFLY_POOL.sizes,
     poolTemplates: data.MAYFLY_POOL.templates.map(({ email = data.MAYFLY_BOOTSTRAP_EMAIL, alias, count }) => ({
@@ -187,6 +191,7 @@ export function printableConfig(config: Config): Config {
   return {
     ...config,
     bootstrapApiKey: hidden(config.bootstrapApiKey),
+    bootstrapPassword: hidden(config.bootstrapPassword),
     databaseUrl: hidden(config.databaseUrl),
     metricsToken: hidden(config.metricsToken),
   };

@@ -23,6 +23,20 @@ test('a new folder and its lock are closed to other users; its parents are ordin
   expect(modeOf(join(parent, 'a'))).not.toBe(0o700);
 });
 
+test('the key that secrets are sealed with is made once, for the owner only, and is not replaced if it is damaged', () => {
+  const keyFile = join(path, 'secret-key');
+  const keyOf = () => {
+    using held = holdDataFolder(path);
+    return held.secretKey.toString('hex');
+  };
+  const key = keyOf();
+  expect(key).toMatch(/^[0-9a-f]{64}$/);
+  expect(keyOf()).toBe(key);
+  expect(modeOf(keyFile)).toBe(0o600);
+  writeFileSync(keyFile, key.slice(0, 20));
+  expect(keyOf).toThrow(/secret-key is damaged\. Restore it from a backup, or delete it/);
+});
+
 test('the folder and the lock of an earlier version are closed at the next start', () => {
   mkdirSync(path, { recursive: true, mode: 0o755 });
   for (const name of ['lock', 'mayfly.db', 'mayfly.db-wal']) writeFileSync(join(path, name), '', { mode: 0o644 });

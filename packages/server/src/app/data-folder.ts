@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   accessSync,
   chmodSync,
@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { oneLine } from '../core/errors/api-error.ts';
+import { secretKeyBytes } from '../core/sign-in/secret-box.ts';
 import { StartFailure } from '../process/start-failure.ts';
 import { lockHolder, tryLock } from '../system/lock-file.ts';
 import { ballastName } from './ballast.ts';
@@ -24,10 +25,15 @@ export interface DataFolder extends Disposable {
   readonly databasePath: string;
   /** Created once. The database stores it, because its records describe the machines of this folder. */
   readonly id: string;
+  /** Created once. What secrets in the database are sealed with. */
+  readonly secretKey: Buffer;
 }
 
 /** Holds the first API key when it could not be shown on a terminal. */
 const firstKeyName = 'first-api-key';
+
+/** Holds the key that secrets in the database are sealed with. */
+const secretKeyName = 'secret-key';
 
 /** The beginnings of the names of all files and folders that the service creates in a data folder. */
 const ownNames = [
@@ -42,6 +48,7 @@ const ownNames = [
   'ports.sock',
   'preview-authority',
   'run',
+  secretKeyName,
   'service',
   'snapshots',
 ];
@@ -56,7 +63,12 @@ export function holdDataFolder(path: string): DataFolder {
 
 function hold(path: string, { closed }: { readonly closed: boolean }): DataFolder {
   const lock = lockFolder(path, { closed });
-  return { ...lock, databasePath: join(path, 'mayfly.db'), id: readOrCreateId(path) };
+  return {
+    ...lock,
+    databasePath: join(path, 'mayfly.db'),
+    id: readOrCreateId(path),
+    secretKey: readOrCreateSecretKey(path),
+  };
 }
 
 /** The lock that a process holds while it uses the machines or the database of a folder. */
@@ -146,6 +158,26 @@ function readOrCreateId(path: string): string {
     renameSync(`${file}.new`, file);
   }
   return readFileSync(file, 'utf8').trim();
+}
+
+/** Reads the key, which only the owner of the folder can read. Throws a StartFailure if it is damaged: a new one could open nothing that is sealed. */
+function readOrCreateSecretKey(path: string): Buffer {
+  const file = join(path, secretKeyName);
+  if (!existsSync(file)) {
+    const created = `${file}.new`;
+    rmSync(created, { force: true });
+    writeFileSync(created, `${randomBytes(secretKeyBytes).toString('hex')}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+      flush: true,
+    });
+    renameSync(created, file);
+  }
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'hex');
+  if (key.length === secretKeyBytes) return key;
+  throw new StartFailure(
+    `The file ${file} is damaged. Restore it from a backup, or delete it: two-factor authentication then has to be set up again.`,
+  );
 }
 
 /** Like mkdir -p, but nobody else may enter the folder itself. Node's own recursive mkdir never returns below a folder that accepts no entries, such as /proc. */

@@ -1,3 +1,4 @@
+import { dashboardLimits } from '@mayfly/contract/dashboard';
 import type { FirstAccount } from './bootstrap-account.ts';
 
 /** What the greeting says about previews. */
@@ -11,6 +12,9 @@ interface PreviewAddress {
 /** The first API key: on a terminal the key itself, otherwise the file that holds it, so that it ends up in no log. */
 export type ShownKey = { readonly apiKey: string } | { readonly file: string };
 
+/** How somebody signs in for the first time: on a terminal a link, otherwise the command that prints one, so that it ends up in no log. */
+export type FirstSignIn = { readonly link: string } | { readonly command: string };
+
 export interface GreetingFacts {
   /** Of the API, without a trailing slash. */
   readonly url: string;
@@ -18,23 +22,27 @@ export interface GreetingFacts {
   readonly firstAccount?: Pick<FirstAccount, 'email'> | undefined;
   /** Only if the first start generated a key. */
   readonly firstKey?: ShownKey | undefined;
+  /** Only on the very first start, unless the operator set a password. */
+  readonly firstSignIn?: FirstSignIn | undefined;
   readonly previews?: PreviewAddress | undefined;
 }
 
 /** The text that the operator reads when the service is ready: its URLs, the first API key, and commands to paste. */
-export function greeting({ url, firstAccount, firstKey, previews }: GreetingFacts): string {
+export function greeting({ url, firstAccount, firstKey, firstSignIn, previews }: GreetingFacts): string {
   const authorization = `-H "Authorization: Bearer ${bearerOf(firstKey)}"`;
   const lines = [
     '',
     'Mayfly is ready.',
     '',
-    `  API      ${url}/v1`,
-    `  Docs     ${url}/docs`,
-    `  Health   ${url}/healthz`,
+    `  Dashboard  ${url}/`,
+    `  API        ${url}/v1`,
+    `  Docs       ${url}/docs`,
+    `  Health     ${url}/healthz`,
   ];
-  if (previews !== undefined) lines.push(`  Previews ${previews.url}`);
-  if (firstAccount !== undefined) lines.push(`  Account  ${firstAccount.email}`);
-  if (firstKey !== undefined) lines.push(`  API key  ${keyLine(firstKey)}`);
+  if (previews !== undefined) lines.push(`  Previews   ${previews.url}`);
+  if (firstAccount !== undefined) lines.push(`  Account    ${firstAccount.email}`);
+  if (firstKey !== undefined) lines.push(`  API key    ${keyLine(firstKey)}`);
+  if (firstSignIn !== undefined) lines.push(`  Sign in    ${signInLine(firstSignIn)}`);
   lines.push(
     '',
     'Create a sandbox and run a command in it:',
@@ -60,6 +68,12 @@ function keyLine(key: ShownKey): string {
   return 'file' in key
     ? `in ${key.file}   (only root can read it; save the key, then delete the file)`
     : `${key.apiKey}   (shown only this once, save it now)`;
+}
+
+function signInLine(signIn: FirstSignIn): string {
+  return 'command' in signIn
+    ? `${signIn.command}   (prints a link that works once)`
+    : `${signIn.link}   (works once, within ${dashboardLimits.loginLinkHours} hours)`;
 }
 
 function howToTrust({ url, rootFile }: PreviewAddress): readonly string[] {

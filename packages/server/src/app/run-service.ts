@@ -1,7 +1,9 @@
 import { dirname } from 'node:path';
+import { signInLinkUrl } from '@mayfly/contract/dashboard';
 import { serviceFolders } from '../confinement/spec.ts';
 import { tlsCopies } from '../confinement/tls-copy.ts';
 import { type Destruction, destroyUntilGone } from '../core/sandboxes/destroy-all.ts';
+import { createLoginLink } from '../core/sign-in/links.ts';
 import { createGuestConnector } from '../guest/connector.ts';
 import { runFolderOf } from '../machines/protocol/run-folder.ts';
 import { HostVersionMismatch } from '../machines/remote/host-connection.ts';
@@ -10,7 +12,7 @@ import { openLog } from '../process/log.ts';
 import { describeError, reportFailedStart, StartFailure } from '../process/start-failure.ts';
 import { type Config, readConfig } from './config.ts';
 import { writeFirstKey } from './data-folder.ts';
-import { greeting, type ShownKey } from './greeting.ts';
+import { type FirstSignIn, greeting, type ShownKey } from './greeting.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 
 /**
@@ -24,7 +26,8 @@ export async function runService(stopRequested: Promise<void>): Promise<number> 
     const config = serviceConfig();
     service = await startService(serviceOptions(config, versionChanged.resolve));
     const firstKey = await shownKeyOf(service, config);
-    process.stdout.write(greeting({ ...service, firstKey }));
+    const firstSignIn = await firstSignInOf(service, process.stdout.isTTY);
+    process.stdout.write(greeting({ ...service, firstKey, firstSignIn }));
   } catch (error) {
     return reportFailedStart(error);
   }
@@ -40,6 +43,17 @@ export async function runService(stopRequested: Promise<void>): Promise<number> 
     'Stopped. Running sandboxes stay alive: npm start adopts them, npm run destroy destroys them.\n',
   );
   return exitCode;
+}
+
+/** How the operator signs in for the first time, unless with a password. The link works only once, so it is made only for a terminal. */
+export async function firstSignInOf(
+  { firstAccount, core, url }: Pick<Service, 'firstAccount' | 'core' | 'url'>,
+  isTerminal: boolean,
+): Promise<FirstSignIn | undefined> {
+  if (firstAccount === undefined || firstAccount.hasPassword) return undefined;
+  const { email } = firstAccount;
+  if (!isTerminal) return { command: `npx mayfly admin accounts login-link --email ${email}` };
+  return { link: signInLinkUrl(url, (await createLoginLink(core, email)).token) };
 }
 
 /** Where the operator finds the first key. Stops the service if nobody could ever find it. */

@@ -9,6 +9,7 @@ import { resultOf, StubConnector } from '../../test/core/stub-guest.ts';
 import { hashApiKey } from '../core/accounts/api-keys.ts';
 import { openSqliteStore } from '../store/sqlite/open.ts';
 import { readConfig } from './config.ts';
+import { firstSignInOf } from './run-service.ts';
 import { startService } from './service.ts';
 
 const log: Logger = pino({ level: 'silent' });
@@ -46,6 +47,35 @@ test('the first start creates an account with a working key; later starts keep i
   const kept = await fetch(`${second.url}/v1/sandboxes/${id}`, { headers });
   expect(await asJson(kept)).toMatchObject({ status: 'running', status_reason: null });
   await second.stop();
+});
+
+test('the operator’s password signs in to the dashboard, and without one a link that is made for a terminal does', async () => {
+  const signIn = async (url: string, path: string, body: object) => {
+    const headers = { origin: url };
+    const response = await fetch(`${url}/app/api${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return response.status;
+  };
+  const withPassword = await start({ MAYFLY_BOOTSTRAP_PASSWORD: 'correct horse battery' });
+  expect(await firstSignInOf(withPassword, true)).toBeUndefined();
+  const typed = { email: 'admin@localhost', password: 'correct horse battery' };
+  expect(await signIn(withPassword.url, '/session', typed)).toBe(201);
+  await withPassword.stop();
+  const again = await start({ MAYFLY_BOOTSTRAP_PASSWORD: 'another good password' });
+  expect(await signIn(again.url, '/session', typed)).toBe(201);
+  expect(await firstSignInOf(again, true)).toBeUndefined();
+  await again.stop();
+  rmSync(folder, { recursive: true });
+
+  const service = await start();
+  expect(await firstSignInOf(service, false)).toEqual({
+    command: 'npx mayfly admin accounts login-link --email admin@localhost',
+  });
+  const shown = await firstSignInOf(service, true);
+  const link = shown !== undefined && 'link' in shown ? shown.link : '';
+  expect(link.startsWith(`${service.url}/sign-in#link=`)).toBe(true);
+  expect(await signIn(service.url, '/session/link', { token: link.split('=')[1] })).toBe(201);
+  expect(await signIn(service.url, '/session/link', { token: link.split('=')[1] })).toBe(401);
+  await service.stop();
 });
 
 test('a sandbox outlives the service: the next start adopts it, a stop with destroy ends it', async () => {

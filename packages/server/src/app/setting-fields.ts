@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type SizeName, sizeNames } from '@mayfly/contract';
+import { dashboardLimits, isPasswordLength } from '@mayfly/contract/dashboard';
 import { z } from 'zod';
 import { formatCidr, parseCidr } from '../machines/ipv4.ts';
 
@@ -29,6 +30,13 @@ export const email = z.string().regex(/^[^\s@]+@[^\s@]+$/, { error: 'must be an 
 /** Long enough that nobody guesses it. */
 export const apiKey = z.string().regex(/^[\x21-\x7e]{32,256}$/, {
   error: 'must be 32 to 256 visible ASCII characters, e.g. from: openssl rand -hex 32',
+});
+
+const { minPasswordCharacters, maxPasswordCharacters } = dashboardLimits;
+
+/** What the dashboard accepts as a new password. */
+export const password = z.string().refine((text) => isPasswordLength(text), {
+  error: `must be ${minPasswordCharacters} to ${maxPasswordCharacters} characters`,
 });
 
 export const domain = z

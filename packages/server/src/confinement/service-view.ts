@@ -42,6 +42,8 @@ export function serviceBinds({ arch, nodePath, checkout, serviceDir, runDir, env
     ...libraryBinds(arch),
     ...systemFiles.map((path): Bind => ({ path, mode: 'ro', optional: true })),
     ...codePaths.map((path) => readable(join(checkout, path))),
+    // Without it the service says that the dashboard is not built.
+    { path: join(checkout, 'packages/dashboard/dist'), mode: 'ro', optional: true },
     { path: nodePath, mode: 'exec' },
     { path: serviceDir, mode: 'rw' },
     // A socket can be connected to through a read-only mount, if its owner and mode allow that.

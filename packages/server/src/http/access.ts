@@ -106,6 +106,11 @@ export function countSource(core: CountNeeds, request: FastifyRequest): void {
   if (counted.exceeded) throw sourceLimitExceeded(core, counted);
 }
 
+/** Whether a URL is below /app/api, where every request needs a session. */
+export function isDashboardApi(url: string): boolean {
+  return /^\/app\/api(?:[/?#]|$)/.test(url);
+}
+
 /** Whether a URL is below /v1, where every request needs a key. */
 export function isVersionOne(url: string): boolean {
   return /^\/v1(?:[/?#]|$)/.test(url);
@@ -150,7 +155,8 @@ export function countCreations(core: CountNeeds, request: FastifyRequest, count:
   throw rateLimitExceeded(`${creations.limit} sandbox creations per minute for an account`);
 }
 
-function rateLimitExceeded(limit: string): ApiError {
+/** The error for a request over this limit. */
+export function rateLimitExceeded(limit: string): ApiError {
   return new ApiError(
     'rate_limit_exceeded',
     `Rate limit exceeded: ${limit}. Wait for the number of seconds in Retry-After.`,
@@ -185,7 +191,7 @@ function answerPreflight(reply: FastifyReply): FastifyReply {
 }
 
 /** Refuses an HTTP/1.1 request without a Host header, as the standard demands, but with an error body. */
-function requireHost({ headers, httpVersion }: IncomingMessage): void {
+export function requireHost({ headers, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1') {
     throw new ApiError('request_error', 'The Host header is missing. HTTP/1.1 requires it.');
   }

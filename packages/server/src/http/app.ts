@@ -1,5 +1,6 @@
 import type { ServerOptions } from 'node:http';
-import { fastify, LogController } from 'fastify';
+import { dashboardApiPrefix } from '@mayfly/contract/dashboard';
+import { type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ControlNeeds } from '../core/executions/live/control.ts';
 import type { ManagePreviewsNeeds } from '../core/previews/manage-previews.ts';
@@ -10,6 +11,8 @@ import { strangerLog } from '../listening/stranger-log.ts';
 import { type AdmissionNeeds, type AdmitRequest, addAccessControl, pathNotFound, requestAdmission } from './access.ts';
 import { addJsonBodyParser, type ReadBodyNeeds } from './bodies/json-body.ts';
 import { addValidation } from './contract-routes.ts';
+import { addDashboardApi, type DashboardApiNeeds } from './dashboard/dashboard-api.ts';
+import { pageRoutes } from './dashboard/pages.ts';
 import { answerClientError, answerRefusedUrl, maxHeaderBytes, sendError } from './error-responses.ts';
 import { addHooks, type HookNeeds, prepareRequest, requestIdOf, sourceReader } from './hooks.ts';
 import type { ApiTls, HttpApp, HttpDeps } from './http-app.ts';
@@ -45,7 +48,7 @@ type VersionOneNeeds = AdmissionNeeds &
   TicketRouteNeeds;
 
 /** What the HTTP API needs of the core. */
-export type ApiNeeds = VersionOneNeeds & HookNeeds & ReadBodyNeeds & ReferenceNeeds;
+export type ApiNeeds = VersionOneNeeds & DashboardApiNeeds & HookNeeds & ReadBodyNeeds & ReferenceNeeds;
 
 /** Further connections are closed as soon as they are accepted. */
 const maxConnections = 8192;
@@ -107,7 +110,9 @@ export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
   // Ignore an unknown Expect header: without a listener Node answers 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   routeUpgrades(app);
-  app.setErrorHandler((error, request, reply) => sendError({ metrics, requestLog }, error, request, reply));
+  const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    sendError({ metrics, requestLog }, error, request, reply);
+  app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
     throw pathNotFound();
   });
@@ -117,7 +122,10 @@ export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
   addValidation(app);
   operationalRoutes(app, deps);
   referenceRoutes(app, deps);
+  pageRoutes(app, deps.pages);
   app.register(async (v1: HttpApp) => addVersionOne(v1, deps, admit), { prefix: '/v1' });
+  const dashboard = { mount: (api: HttpApp) => addOperations(api, deps), sendError: answerError };
+  app.register(async (api: HttpApp) => addDashboardApi(api, deps, dashboard), { prefix: dashboardApiPrefix });
   return app;
 }
 
@@ -142,15 +150,20 @@ function addVersionOne(v1: HttpApp, deps: HttpDeps<VersionOneNeeds>, admit: Admi
   v1.setNotFoundHandler(() => {
     throw pathNotFound();
   });
-  sandboxRoutes(v1, deps);
-  copyRoutes(v1, deps);
-  executionRoutes(v1, deps);
-  liveRoutes(v1, deps);
-  fileRoutes(v1, deps);
-  portRoutes(v1, deps);
-  snapshotRoutes(v1, deps);
-  statsRoutes(v1, deps);
-  terminalRoutes(v1, deps);
-  accountRoutes(v1, deps);
+  addOperations(v1, deps);
   ticketRoutes(v1, deps);
+}
+
+/** The operations that programs and the dashboard share. */
+function addOperations(app: HttpApp, deps: HttpDeps<VersionOneNeeds>): void {
+  sandboxRoutes(app, deps);
+  copyRoutes(app, deps);
+  executionRoutes(app, deps);
+  liveRoutes(app, deps);
+  fileRoutes(app, deps);
+  portRoutes(app, deps);
+  snapshotRoutes(app, deps);
+  statsRoutes(app, deps);
+  terminalRoutes(app, deps);
+  accountRoutes(app, deps);
 }

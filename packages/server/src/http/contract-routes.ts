@@ -8,11 +8,20 @@ type Part<Op, Name extends string> = Op extends { readonly [Key in Name]: infer 
   ? Schema
   : undefined;
 
+/** What a route needs of an operation, of /v1 or of the dashboard alone. */
+interface RoutedOperation extends Pick<Operation, 'id' | 'method' | 'path' | 'responses' | 'acceptsTicket'> {
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  readonly headers?: z.ZodType;
+  readonly body?: z.ZodType;
+  readonly signedOut?: true;
+}
+
 /** The part of a Fastify route that the contract defines. */
-interface ContractRoute<Op extends Operation> {
+interface ContractRoute<Op extends RoutedOperation> {
   readonly method: Op['method'];
   readonly url: string;
-  readonly config: { readonly operation: string; readonly acceptsTicket: boolean };
+  readonly config: { readonly operation: string; readonly acceptsTicket: boolean; readonly signedOut: boolean };
   readonly schema: {
     readonly params: Part<Op, 'params'>;
     readonly querystring: Part<Op, 'query'>;
@@ -23,14 +32,18 @@ interface ContractRoute<Op extends Operation> {
 }
 
 /** An operation of the contract as a Fastify route: method, path and schemas. Only the handler is missing. */
-export function routeOf<Op extends Operation>(operation: Op): ContractRoute<Op> {
+export function routeOf<Op extends RoutedOperation>(operation: Op): ContractRoute<Op> {
   const { id, method, path, params, query, headers, body, responses } = operation;
   const parts = Object.entries({ params, querystring: query, headers, body, response: responses });
   const schema: unknown = Object.fromEntries(parts.filter(([, part]) => part !== undefined));
   return {
     method,
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { operation: id, acceptsTicket: operation.acceptsTicket ?? false },
+    config: {
+      operation: id,
+      acceptsTicket: operation.acceptsTicket ?? false,
+      signedOut: operation.signedOut ?? false,
+    },
     schema: schema as ContractRoute<Op>['schema'],
   };
 }

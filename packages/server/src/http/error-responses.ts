@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorBody } from '@mayfly/contract';
+import type { DashboardErrorBody } from '@mayfly/contract/dashboard';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors/api-error.ts';
+import { DashboardError } from '../core/errors/dashboard-error.ts';
 import type { Metrics } from '../core/ports/metrics.ts';
 import type { RateWindows } from '../core/windows/rate-windows.ts';
 import {
@@ -11,6 +13,7 @@ import {
   anyOriginHeaders,
   type CountNeeds,
   countSource,
+  isDashboardApi,
   isVersionOne,
   sourceLimitExceeded,
   windowHeaders,
@@ -34,7 +37,7 @@ export function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const shown = apiErrorOf(error);
+  const shown = error instanceof DashboardError ? error : apiErrorOf(error);
   metrics.errorAnswered(shown.type);
   if (shown.type === 'internal_error') requestLog.failed(request, error);
   if (request.logged !== undefined) request.logged.error_type = shown.type;
@@ -56,7 +59,7 @@ export async function answerRefusedUrl(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  allowAnyOrigin(request, reply);
+  if (!isDashboardApi(request.url)) allowAnyOrigin(request, reply);
   let shown = refusal;
   try {
     countSource(core, request);
@@ -97,7 +100,7 @@ function isFrameworkRefusal(error: unknown): error is Error & { readonly statusC
   return error.statusCode >= 400 && error.statusCode < 500;
 }
 
-function bodyOf(error: ApiError, requestId: string): ErrorBody {
+function bodyOf(error: ApiError | DashboardError, requestId: string): ErrorBody | DashboardErrorBody {
   return { error: { type: error.type, message: error.message }, request_id: requestId };
 }
 

@@ -7,6 +7,7 @@ import type { AccountRecord } from '../core/ports/store/account-store.ts';
 import type { CountedRequest } from '../core/windows/rate-windows.ts';
 import type { ConnectionLimits } from '../listening/source-limits.ts';
 import type { BodyPace, WatchedBody } from './bodies/slow-body.ts';
+import type { PageFiles } from './dashboard/page-files.ts';
 import type { ReadingLimits } from './slow-readers.ts';
 
 /** The HTTP server, with routes typed by their zod schemas. */
@@ -53,6 +54,8 @@ export interface HttpDeps<Needs = unknown> {
   /** The public URL of the API, without a trailing slash. */
   readonly publicUrl: () => string;
   readonly readiness: () => Readiness;
+  /** The built dashboard; undefined if it is not built. */
+  readonly pages?: PageFiles | undefined;
   /** How slowly a caller may send a body. */
   readonly bodyPace?: BodyPace | undefined;
   /** What one source address may open; the defaults apply to what is absent. */
@@ -67,6 +70,8 @@ declare module 'fastify' {
     operation?: string;
     /** Whether a ticket in the query can take the place of the key. */
     acceptsTicket?: boolean;
+    /** Whether a route of the dashboard is for people who are not signed in. */
+    signedOut?: boolean;
   }
 
   interface FastifyRequest {
@@ -76,6 +81,9 @@ declare module 'fastify' {
     logged: {
       account_id?: string;
       key_id?: string;
+      session_id?: string;
+      /** The API key or session that a request creates or ends. */
+      subject_id?: string;
       sandbox_id?: string;
       snapshot_id?: string;
       execution_id?: string;

@@ -240,10 +240,11 @@ export function deletedFileView({ sandboxId, path }: DeletedFileRecord): Deleted
   return { object: 'file', sandbox_id: sandboxId, path, deleted: true };
 }
 
-function isoTime(ms: number): string {
+/** A time in JSON. */
+export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function isoTimeOrNull(ms: number | null): string | null {
+export function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
 }

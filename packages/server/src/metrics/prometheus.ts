@@ -128,7 +128,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     { outcome: ['recovered', 'lost'] },
   );
   const limited = counter(registry, 'mayfly_rate_limit_refusals_total', 'Requests refused by a rate limit.', {
-    window: ['source', 'public', 'requests', 'creations', 'uploads'],
+    window: ['source', 'public', 'requests', 'creations', 'uploads', 'sessions', 'attempts'],
   });
   const errors = counter(registry, 'mayfly_errors_total', 'Error responses by type.', { type: errorTypes });
   const slowReaders = counter(

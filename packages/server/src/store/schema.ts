@@ -33,8 +33,48 @@ interface ApiKeysTable {
   /** SHA-256 of the key, lower-case hex. */
   hash: string;
   prefix: string;
+  /** Null for keys from before they had names. */
+  name: string | null;
   created_at_ms: number;
+  /** Null until it is used. */
+  last_used_at_ms: number | null;
   revoked_at_ms: number | null;
+}
+
+/** What an account signs in with; no row until it has a password or a secret. */
+interface SignInsTable {
+  account_id: string;
+  password_hash: string | null;
+  /** Sealed, see `SecretBox`. Null without two-factor authentication. */
+  totp_secret: string | null;
+  totp_last_period: number | null;
+  /** Sealed; not confirmed yet. */
+  totp_pending_secret: string | null;
+}
+
+interface RecoveryCodesTable {
+  account_id: string;
+  hash: string;
+}
+
+/** At most one per account. */
+interface SignInLinksTable {
+  account_id: string;
+  /** SHA-256 of the token, lower-case hex. */
+  hash: string;
+  expires_at_ms: number;
+}
+
+export interface SessionsTable {
+  id: string;
+  /** SHA-256 of the token, lower-case hex. */
+  hash: string;
+  account_id: string;
+  created_at_ms: number;
+  last_used_at_ms: number;
+  may_set_password_until_ms: number | null;
+  source_address: string;
+  user_agent: string | null;
 }
 
 export interface SandboxesTable {
@@ -133,10 +173,12 @@ export interface PreviewsTable {
 export interface AuditEventsTable {
   id: string;
   at_ms: number;
-  /** Of an API call; null for an operator. */
+  /** The API key of a call; null for calls with a session and for operators. */
   key_id: string | null;
+  /** The session of a call of the dashboard; null for others, and for attempts to sign in that failed. */
+  session_id: string | null;
   source_address: string | null;
-  /** The name of the operator; null for an API call. */
+  /** The name of the operator; null for calls. */
   operator: string | null;
   account_id: string | null;
   action: string;
@@ -167,6 +209,10 @@ export interface Schema {
   previews: PreviewsTable;
   audit_events: AuditEventsTable;
   service_owner: ServiceOwnerTable;
+  sign_ins: SignInsTable;
+  recovery_codes: RecoveryCodesTable;
+  sign_in_links: SignInLinksTable;
+  sessions: SessionsTable;
 }
 
 /** What differs between engines in a migration. */

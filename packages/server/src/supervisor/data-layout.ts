@@ -24,7 +24,7 @@ import { StartFailure } from '../process/start-failure.ts';
 const hostNames = ['bases', 'lock', 'machines', 'ports.sock', 'run', 'service', 'snapshots'];
 
 /** What a backup holds of the service's folder, apart from folders. */
-const restoredNames = ['id', 'mayfly.db', 'mayfly.db-wal', 'mayfly.db-shm'];
+const restoredNames = ['id', 'secret-key', 'mayfly.db', 'mayfly.db-wal', 'mayfly.db-shm'];
 
 /** An id as long as the longest id of a machine. */
 const longestMachineId = `pool_${'x'.repeat(24)}`;

@@ -10,6 +10,7 @@ import { hashApiKey } from '../../src/core/accounts/api-keys.ts';
 import type { BudgetSettings } from '../../src/core/budgets/budgets.ts';
 import type { Deadlines } from '../../src/core/ports/machine-deadlines.ts';
 import type { BodyPace } from '../../src/http/bodies/slow-body.ts';
+import type { PageFiles } from '../../src/http/dashboard/page-files.ts';
 import type { ApiTls, Readiness } from '../../src/http/http-app.ts';
 import type { ReadingLimits } from '../../src/http/slow-readers.ts';
 import type { ConnectionLimits } from '../../src/listening/source-limits.ts';
@@ -28,6 +29,9 @@ export class StubClock {
     this.#nowMs += ms;
   }
 }
+
+/** Tests sign in often. */
+const cheapHashes = { ln: 4, r: 8, p: 1 };
 
 /** Every field that any response may have, so that tests can read theirs without a cast. */
 type AnswerBody = Fields<Sandbox> &
@@ -55,9 +59,10 @@ export async function stubService(
     readonly connections?: Partial<ConnectionLimits>;
     readonly tls?: ApiTls;
     readonly budgets?: Partial<BudgetSettings>;
+    readonly pages?: PageFiles | undefined;
   } = {},
 ) {
-  const { bodyPace, reading: readingLimits, connections: connectionLimits, budgets, tls } = options;
+  const { bodyPace, reading: readingLimits, connections: connectionLimits, budgets, tls, pages } = options;
   const store = await openSqliteStore(':memory:');
   const driver = new StubDriver();
   const connector = new StubConnector();
@@ -79,14 +84,15 @@ export async function stubService(
   });
   let readiness: Readiness = 'ready';
   const isAccepting = () => readiness === 'ready';
-  const parts = { config, store, driver, connector, clock, log, metrics, deadlines, budgets, isAccepting };
+  const doubles = { config, store, driver, connector, clock, log, metrics };
+  const parts = { ...doubles, deadlines, budgets, isAccepting, passwordCost: cheapHashes };
   const core = assembleCore(parts);
   const previews: { publicPort: number; root: string | undefined } = {
     publicPort: config.previewPort,
     root: undefined,
   };
   const limits = { bodyPace, readingLimits, connectionLimits };
-  const app = buildApi({ config, core, metrics, previews, tls, log, readiness: () => readiness, ...limits });
+  const app = buildApi({ config, core, metrics, previews, tls, pages, log, readiness: () => readiness, ...limits });
   const key = 'mf_test_key';
   await store.accounts.createFirst({
     id: 'acct_test',
@@ -137,6 +143,7 @@ export async function stubService(
     async [Symbol.asyncDispose]() {
       await app.close();
       await core.background.idle();
+      await core.keyUses.flush();
       await store.close();
     },
   };

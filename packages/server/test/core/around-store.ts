@@ -22,6 +22,7 @@ export function aroundStore(store: Store, around: Around): Store {
     ledger: part('ledger', store.ledger),
     previews: part('previews', store.previews),
     audit: part('audit', store.audit),
+    signIns: part('signIns', store.signIns),
     retention: part('retention', store.retention),
     owner: part('owner', store.owner),
     close: () => store.close(),

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { NewAccount } from '../../src/core/ports/store/account-store.ts';
+import type { NewAccount, NewApiKey } from '../../src/core/ports/store/account-store.ts';
 import type {
   InsertOutcome,
   NewSandbox,
@@ -12,10 +12,12 @@ import type { Store } from '../../src/core/ports/store/store.ts';
 /** Returns the store of the current test. */
 export type OpenedStore = () => Store;
 
+type NewAccountWithKey = NewAccount & { readonly key: NewApiKey };
+
 /** The account that exists in every store of the suite. */
 export const account = newAccount('1', { email: 'A@localhost', openingCreditMicroUsd: 100_000_000 });
 
-export function newAccount(name: string, more: Partial<NewAccount> = {}): NewAccount {
+export function newAccount(name: string, more: Partial<NewAccountWithKey> = {}): NewAccountWithKey {
   return {
     id: `acct_${name}`,
     email: `${name}@localhost`,

@@ -12,6 +12,7 @@ import { describeLedger } from './suite/ledger.ts';
 import { describePreviews } from './suite/previews.ts';
 import { describeRetention } from './suite/retention.ts';
 import { describeSandboxes } from './suite/sandboxes.ts';
+import { describeSignIns } from './suite/sign-ins.ts';
 import { describeSnapshots } from './suite/snapshots.ts';
 
 /** The tests that every engine's store must pass. `open` returns an empty store each time. */
@@ -53,6 +54,9 @@ export function describeStore(engine: string, open: () => Promise<Store>): void 
       describeAudit(opened);
     });
 
+    describe('sign-ins', () => {
+      describeSignIns(opened);
+    });
     describe('previews', () => {
       describePreviews(opened);
     });

@@ -30,6 +30,7 @@ export interface CheckTools extends CheckOptions {
 export const staticChecks: readonly Check[] = [
   { title: 'lint with types', program: localProgram('oxlint'), args: ['--type-aware'] },
   { title: 'types', program: localProgram('tsc'), args: ['-p', '.'] },
+  { title: 'types of the dashboard', program: localProgram('tsc'), args: ['-p', 'packages/dashboard'] },
   { title: 'import directions', program: localProgram('depcruise'), args: ['packages'] },
   { title: 'unused code', program: localProgram('knip'), args: [] },
   { title: 'lint and format', program: localProgram('biome'), args: ['check', '.'] },

@@ -626,6 +626,7 @@ export const withoutSuite: readonly string[] = [
   'packages/setup/src/{commands,requirements,systemd}/**',
   'packages/setup/src/environment.ts',
   '{bench,scripts}/**',
+  'packages/dashboard',
   '{biome,knip,tsconfig}.json',
   '{.dependency-cruiser.cjs,.editorconfig,.gitignore,.oxlintrc.json}',
   'LICENSE',

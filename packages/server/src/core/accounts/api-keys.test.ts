@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { matchKey } from './api-keys.ts';
 
-const keyOf = (id: string) => ({ id, prefix: 'mf_abcd', createdAtMs: 1, revokedAtMs: null });
+const keyOf = (id: string) => ({
+  id,
+  prefix: 'mf_abcd',
+  name: null,
+  createdAtMs: 1,
+  lastUsedAtMs: null,
+  revokedAtMs: null,
+});
 const keys = ['key_aaaabbbb', 'key_aaaacccc', 'key_aaaa'].map(keyOf);
 
 test('an id matches its key, even when it is a prefix of other ids', () => {

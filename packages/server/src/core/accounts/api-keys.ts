@@ -1,7 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Limits } from '@mayfly/contract';
+import { ApiError, notFound } from '../errors/api-error.ts';
 import type { Clock, Ids, Log } from '../ports/runtime.ts';
-import type { AccountRecord, ApiKeyRecord, NewApiKey } from '../ports/store/account-store.ts';
+import type { AccountRecord, AccountStore, ApiKeyRecord, NewApiKey } from '../ports/store/account-store.ts';
 import { limitsOf } from './account-limits.ts';
 import { AccountError, type FindAccountNeeds, findAccount } from './find-account.ts';
 
@@ -46,12 +47,18 @@ function prefixOfApiKey(key: string): string {
 /** A new key: what to show once, and what to store. */
 export function mintKey(
   core: MintKeyNeeds,
-  apiKey = newApiKey(),
+  { apiKey = newApiKey(), name }: { readonly apiKey?: string | undefined; readonly name?: string | undefined } = {},
 ): {
   readonly apiKey: string;
   readonly key: NewApiKey;
 } {
-  return { apiKey, key: { id: core.ids.next('key'), hash: hashApiKey(apiKey), prefix: prefixOfApiKey(apiKey) } };
+  const key = { id: core.ids.next('key'), hash: hashApiKey(apiKey), prefix: prefixOfApiKey(apiKey), name };
+  return { apiKey, key };
+}
+
+/** A key that has just been stored. */
+function storedKey({ id, prefix, name }: NewApiKey, createdAtMs: number): ApiKeyRecord {
+  return { id, prefix, name: name ?? null, createdAtMs, lastUsedAtMs: null, revokedAtMs: null };
 }
 
 /** Every key of an account, oldest first, including revoked ones. */
@@ -62,10 +69,10 @@ export async function listKeys(core: ManageKeysNeeds, email: string): Promise<re
 }
 
 /** Creates a key, unless the account has reached its limit of active keys. */
-export async function createKey(core: ManageKeysNeeds, email: string): Promise<CreatedKey> {
+export async function createKey(core: ManageKeysNeeds, email: string, name?: string): Promise<CreatedKey> {
   const account = await findAccount(core, email);
   const { apiKeys } = limitsOf(core.limits, account);
-  const { apiKey, key } = mintKey(core);
+  const { apiKey, key } = mintKey(core, { name });
   const createdAtMs = core.clock.nowMs();
   if (!(await core.store.accounts.addKey(account.id, key, createdAtMs, apiKeys))) {
     throw new AccountError(
@@ -74,7 +81,54 @@ export async function createKey(core: ManageKeysNeeds, email: string): Promise<C
     );
   }
   core.log.info({ account_id: account.id, key_id: key.id }, 'key_created');
-  return { account, apiKey, key: { id: key.id, prefix: key.prefix, createdAtMs, revokedAtMs: null } };
+  return { account, apiKey, key: storedKey(key, createdAtMs) };
+}
+
+/** What an account's own management of its keys needs. */
+export interface OwnKeysNeeds extends MintKeyNeeds {
+  readonly store: { readonly accounts: AccountStore };
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Revoked keys that are listed. Those that were created last are the ones that somebody looks for. */
+const listedRevokedKeys = 100;
+
+/** The active keys of an account and the newest of the revoked ones, newest first, and how many active ones it may have. */
+export async function listOwnKeys(
+  core: OwnKeysNeeds,
+  account: AccountRecord,
+): Promise<{ readonly keys: readonly ApiKeyRecord[]; readonly limit: number }> {
+  const keys = (await core.store.accounts.listKeys(account.id)).toReversed();
+  const revoked = new Set(keys.filter(({ revokedAtMs }) => revokedAtMs !== null).slice(0, listedRevokedKeys));
+  const listed = keys.filter((key) => key.revokedAtMs === null || revoked.has(key));
+  return { keys: listed, limit: limitsOf(core.limits, account).apiKeys };
+}
+
+/** Creates a key for an account. Throws a 429 if it has reached its limit of active keys. */
+export async function createOwnKey(core: OwnKeysNeeds, account: AccountRecord, name: string): Promise<CreatedKey> {
+  const { apiKeys } = limitsOf(core.limits, account);
+  const { apiKey, key } = mintKey(core, { name });
+  const createdAtMs = core.clock.nowMs();
+  if (!(await core.store.accounts.addKey(account.id, key, createdAtMs, apiKeys))) {
+    const message = `This account is limited to ${apiKeys} active API keys. Revoke one first.`;
+    throw new ApiError('quota_exceeded', message);
+  }
+  core.log.info({ account_id: account.id, key_id: key.id }, 'key_created');
+  return { account, apiKey, key: storedKey(key, createdAtMs) };
+}
+
+/** Revokes a key of an account. Returns when it was revoked, which may have been before. Throws a 404 if the account has no such key. */
+export async function revokeOwnKey(core: OwnKeysNeeds, account: AccountRecord, id: string): Promise<number> {
+  const nowMs = core.clock.nowMs();
+  if (await core.store.accounts.revokeKey(account.id, id, nowMs)) {
+    core.log.info({ account_id: account.id, key_id: id }, 'key_revoked');
+    return nowMs;
+  }
+  const key = (await core.store.accounts.listKeys(account.id)).find((stored) => stored.id === id);
+  if (key === undefined) throw notFound('API key');
+  return key.revokedAtMs ?? nowMs;
 }
 
 /** Revokes a key, given its id or an unambiguous prefix of it. A key that is already revoked is left as it is. */

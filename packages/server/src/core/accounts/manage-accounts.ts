@@ -2,7 +2,7 @@ import { formatUsd, maxMicroUsd } from '@mayfly/contract/admin';
 import { type BalanceNeeds, balanceMicroUsd } from '../money/balance.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { Log } from '../ports/runtime.ts';
-import type { AccountRecord } from '../ports/store/account-store.ts';
+import type { AccountRecord, NewApiKey } from '../ports/store/account-store.ts';
 import { type MintKeyNeeds, mintKey } from './api-keys.ts';
 import { AccountError, type FindAccountNeeds, findAccount } from './find-account.ts';
 
@@ -49,15 +49,25 @@ export async function createAccount(
   { email, creditMicroUsd }: { readonly email: string; readonly creditMicroUsd: number },
 ): Promise<CreatedAccount> {
   const { apiKey, key } = mintKey(core);
-  const id = core.ids.next('acct');
-  const createdAtMs = core.clock.nowMs();
-  const account = { id, email, openingCreditMicroUsd: creditMicroUsd, createdAtMs, key };
-  if (!(await core.store.accounts.create(account))) {
+  if (!(await openAccount(core, { email, creditMicroUsd, key }))) {
     throw new AccountError('email_taken', `There already is an account ${email}. Create another key for it instead.`);
   }
-  core.metrics.credited(creditMicroUsd);
-  core.log.info({ account_id: id, key_id: key.id, credit_micro_usd: creditMicroUsd }, 'account_created');
   return { ...(await getAccount(core, email)), keyId: key.id, apiKey };
+}
+
+/** Creates an account; false if the e-mail address is taken. */
+export async function openAccount(
+  core: ManageAccountsNeeds,
+  account: { readonly email: string; readonly creditMicroUsd: number; readonly key: NewApiKey | null },
+): Promise<boolean> {
+  const { email, creditMicroUsd, key } = account;
+  const id = core.ids.next('acct');
+  const createdAtMs = core.clock.nowMs();
+  const opened = { id, email, openingCreditMicroUsd: creditMicroUsd, createdAtMs, key };
+  if (!(await core.store.accounts.create(opened))) return false;
+  core.metrics.credited(creditMicroUsd);
+  core.log.info({ account_id: id, key_id: key?.id, credit_micro_usd: creditMicroUsd }, 'account_created');
+  return true;
 }
 
 /** Suspends or resumes an account. All requests of a suspended account and new visits of its previews are refused; its sandboxes keep running. */

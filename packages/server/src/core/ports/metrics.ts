@@ -1,4 +1,5 @@
-import type { ErrorType, SandboxStatus, SizeName, SnapshotStatus } from '@mayfly/contract';
+import type { SandboxStatus, SizeName, SnapshotStatus } from '@mayfly/contract';
+import type { DashboardErrorType } from '@mayfly/contract/dashboard';
 
 /** How a create that was admitted ended. */
 export type CreateResult = 'ready' | 'failed' | 'cancelled';
@@ -74,8 +75,8 @@ export interface Metrics {
   tookOver(outcome: 'adopted' | 'ended' | 'orphaned', count: number): void;
   /** A command that the previous run started, or that ended during a database outage, was completed with its result or lost. */
   commandRecovered(outcome: 'recovered' | 'lost'): void;
-  rateLimited(window: 'source' | 'public' | 'requests' | 'creations' | 'uploads'): void;
-  errorAnswered(type: ErrorType): void;
+  rateLimited(window: 'source' | 'public' | 'requests' | 'creations' | 'uploads' | 'sessions' | 'attempts'): void;
+  errorAnswered(type: DashboardErrorType): void;
   /** A connection was cut because its client did not read its responses. */
   slowReaderCut(): void;
   previewAnswered(outcome: PreviewOutcome): void;

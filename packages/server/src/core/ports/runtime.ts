@@ -8,7 +8,7 @@ export interface Clock {
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
 /** What an id identifies; the part of the id before the underscore. */
-type IdKind = 'term' | 'sbx' | 'snap' | 'pool' | 'roll' | 'exec' | 'acct' | 'key' | 'crd' | 'aud';
+type IdKind = 'term' | 'sbx' | 'snap' | 'pool' | 'roll' | 'exec' | 'acct' | 'key' | 'ses' | 'crd' | 'aud';
 
 /** Generates unique ids. */
 export interface Ids {

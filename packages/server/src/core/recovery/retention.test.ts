@@ -19,8 +19,14 @@ test('a record is kept for the retention period, and not longer', async () => {
 });
 
 test('however many there are, all of them are removed, in batches', async () => {
-  const left = { removeExecutions: 450, removeSandboxes: 200, removeAuditEvents: 3 };
-  const remove = (name: keyof RetentionStore) => async (_beforeMs: number, maxRows: number) => {
+  const left = {
+    removeExecutions: 450,
+    removeSandboxes: 200,
+    removeAuditEvents: 3,
+    removeSessions: 201,
+    removeSignInLinks: 1,
+  };
+  const remove = (name: keyof RetentionStore) => async (_before: unknown, maxRows: number) => {
     const removed = Math.min(left[name], maxRows);
     left[name] -= removed;
     return removed;
@@ -30,8 +36,10 @@ test('however many there are, all of them are removed, in batches', async () => 
     removeExecutions: remove('removeExecutions'),
     removeSandboxes: remove('removeSandboxes'),
     removeAuditEvents: remove('removeAuditEvents'),
+    removeSessions: remove('removeSessions'),
+    removeSignInLinks: remove('removeSignInLinks'),
   };
   const { store, clock } = service.core;
-  expect(await removeOldRecords({ store: { ...store, retention }, clock }, 30)).toBe(653);
-  expect(left).toEqual({ removeExecutions: 0, removeSandboxes: 0, removeAuditEvents: 0 });
+  expect(await removeOldRecords({ store: { ...store, retention }, clock }, 30)).toBe(855);
+  expect(Object.values(left)).toEqual([0, 0, 0, 0, 0]);
 });

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Limits } from '@mayfly/contract';
+import { dashboardLimits } from '@mayfly/contract/dashboard';
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../ports/runtime.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
@@ -32,6 +33,7 @@ export class RateWindows {
   readonly #public: FixedWindow;
   readonly #requests: FixedWindow;
   readonly #creations: FixedWindow;
+  readonly #sessions: FixedWindow;
 
   constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
@@ -39,6 +41,7 @@ export class RateWindows {
     this.#public = new FixedWindow(clock);
     this.#requests = new FixedWindow(clock);
     this.#creations = new FixedWindow(clock);
+    this.#sessions = new FixedWindow(clock);
   }
 
   /** Counts a request from an address, before it is authenticated. */
@@ -56,6 +59,11 @@ export class RateWindows {
     return this.#requests.take(account.id, account.limits.requestsPerMinute ?? this.#limits.requestsPerMinute);
   }
 
+  /** Counts a request of the dashboard with a session of an account, which the window of countRequest does not include. */
+  countSession(account: AccountRecord): CountedRequest {
+    return this.#sessions.take(account.id, dashboardLimits.requestsPerMinute);
+  }
+
   /** Counts sandboxes that a request of an account creates, in addition to countRequest: all of them, or none if that would exceed the limit. */
   countCreations(account: AccountRecord, count: number): CountedRequest {
     const limit = account.limits.creationsPerMinute ?? this.#limits.creationsPerMinute;
@@ -65,16 +73,18 @@ export class RateWindows {
 
 /** The maximum number of keys in one window; beyond it the oldest is dropped. */
 const maxKeys = 100_000;
-const windowMs = 60_000;
+const minuteMs = 60_000;
 
-/** Counts requests per key in fixed windows of 60 seconds, aligned to the minute. */
+/** Counts requests per key in fixed windows, by default of 60 seconds, that are aligned to multiples of their length. */
 export class FixedWindow {
   readonly #clock: Clock;
   readonly #counts = new Map<string, number>();
+  readonly #windowMs: number;
   #window = Number.NaN;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, windowMs = minuteMs) {
     this.#clock = clock;
+    this.#windowMs = windowMs;
   }
 
   /** Counts one request, or several at once. Nothing is counted if that would exceed the limit. */
@@ -90,6 +100,14 @@ export class FixedWindow {
     return { limit, exceeded, current: () => this.stateOf(key, limit) };
   }
 
+  /** Takes back one request that was counted. */
+  giveBack(key: string): void {
+    this.#advance(this.#clock.nowMs());
+    const count = this.#counts.get(key);
+    if (count !== undefined && count > 1) this.#counts.set(key, count - 1);
+    else this.#counts.delete(key);
+  }
+
   /** The current window of a key, which is not counted. */
   stateOf(key: string, limit: number): WindowState {
     const nowMs = this.#clock.nowMs();
@@ -97,13 +115,13 @@ export class FixedWindow {
     return {
       limit,
       remaining: Math.max(limit - (this.#counts.get(key) ?? 0), 0),
-      resetSeconds: Math.ceil(((this.#window + 1) * windowMs - nowMs) / 1_000),
+      resetSeconds: Math.ceil(((this.#window + 1) * this.#windowMs - nowMs) / 1_000),
     };
   }
 
-  /** Forgets the counts of the previous window once its minute has passed. */
+  /** Forgets the counts of the previous window once it has ended. */
   #advance(nowMs: number): void {
-    const window = Math.floor(nowMs / windowMs);
+    const window = Math.floor(nowMs / this.#windowMs);
     if (window === this.#window) return;
     this.#counts.clear();
     this.#window = window;

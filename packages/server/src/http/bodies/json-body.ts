@@ -68,6 +68,17 @@ export async function readJsonBody(
   return parseJson(body);
 }
 
+/** The largest body of somebody who is not signed in. */
+const smallBytes = 16_384;
+
+/** Reads and parses the body of a request that needs neither key nor session. Fails with 413 if it is not small, with 400 if it is not JSON. */
+export async function readSmallJsonBody(
+  payload: IncomingMessage,
+  headers: Pick<IncomingHttpHeaders, 'content-length'>,
+): Promise<unknown> {
+  return parseJson(await readBody(payload, headers, { maxBytes: smallBytes, admit: async () => {} }));
+}
+
 /** Parses JSON encoded as UTF-8; undefined if there is only white space. */
 function parseJson(json: Buffer): unknown {
   try {

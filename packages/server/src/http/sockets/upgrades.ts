@@ -9,7 +9,7 @@ import type { HttpApp } from '../http-app.ts';
 
 /** How long a client may take to read the answer to an upgrade that was refused. */
 const closeDelayMs = 5_000;
-const terminalUrl = /^\/v1\/sandboxes\/[^/?#]+\/pty(?:[?#]|$)/;
+const terminalUrl = /^\/(?:v1|app\/api)\/sandboxes\/[^/?#]+\/pty(?:[?#]|$)/;
 const webSocketKey = /^[+/0-9A-Za-z]{22}==$/;
 
 /** What a request to upgrade leaves of its connection. */

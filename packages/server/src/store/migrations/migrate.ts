@@ -10,6 +10,7 @@ import { addSnapshots } from './0006-snapshots.ts';
 import { addCreationToLedger } from './0007-creation-in-ledger.ts';
 import { addLiveExecutions } from './0008-live-executions.ts';
 import { addEndedAt } from './0009-ended-at.ts';
+import { addSignIn } from './0010-sign-in.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
@@ -24,6 +25,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '0007-creation-in-ledger': addCreationToLedger,
   '0008-live-executions': addLiveExecutions,
   '0009-ended-at': addEndedAt,
+  '0010-sign-in': addSignIn,
 };
 
 /** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */

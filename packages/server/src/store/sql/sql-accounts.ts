@@ -24,7 +24,7 @@ const limitColumns = {
 } as const satisfies Record<keyof AccountLimits, keyof AccountsTable>;
 
 /** The columns of an AccountRecord. */
-const accountColumns = [
+export const accountColumns = [
   'accounts.id',
   'accounts.email',
   'accounts.suspended',
@@ -122,16 +122,18 @@ export class SqlAccounts implements AccountStore {
       db
         .selectFrom('api_keys')
         .where('account_id', '=', accountId)
-        .select(['id', 'prefix', 'created_at_ms', 'revoked_at_ms'])
+        .select(['id', 'prefix', 'name', 'created_at_ms', 'last_used_at_ms', 'revoked_at_ms'])
         .orderBy('created_at_ms')
         .orderBy('id')
         .execute(),
     );
-    return rows.map(({ id, prefix, created_at_ms: createdAtMs, revoked_at_ms: revokedAtMs }) => ({
-      id,
-      prefix,
-      createdAtMs,
-      revokedAtMs,
+    return rows.map((row) => ({
+      id: row.id,
+      prefix: row.prefix,
+      name: row.name,
+      createdAtMs: row.created_at_ms,
+      lastUsedAtMs: row.last_used_at_ms,
+      revokedAtMs: row.revoked_at_ms,
     }));
   }
 
@@ -148,6 +150,13 @@ export class SqlAccounts implements AccountStore {
     );
     return revoked !== undefined;
   }
+
+  async noteKeyUses(keyIds: readonly string[], usedAtMs: number): Promise<void> {
+    if (keyIds.length === 0) return;
+    await this.#database.run('accounts.noteKeyUses', (db) =>
+      db.updateTable('api_keys').set({ last_used_at_ms: usedAtMs }).where('id', 'in', keyIds).execute(),
+    );
+  }
 }
 
 /** What makes an e-mail address unique. */
@@ -155,7 +164,7 @@ export function emailKey(email: string): string {
   return email.toLowerCase();
 }
 
-/** Writes an account with its key and its opening credit; false if its e-mail address is taken. */
+/** Writes an account with its key, if any, and its opening credit; false if its e-mail address is taken. */
 async function createAccount(transaction: Transaction<Schema>, account: NewAccount): Promise<boolean> {
   const { id, email, openingCreditMicroUsd: amountMicroUsd, createdAtMs } = account;
   const inserted = await transaction
@@ -165,7 +174,7 @@ async function createAccount(transaction: Transaction<Schema>, account: NewAccou
     .returning('id')
     .executeTakeFirst();
   if (inserted === undefined) return false;
-  await insertKey(transaction, id, account.key, createdAtMs);
+  if (account.key !== null) await insertKey(transaction, id, account.key, createdAtMs);
   const opening = { id: `opening:${id}`, accountId: id, amountMicroUsd, createdAtMs, note: 'opening credit' };
   if (amountMicroUsd !== 0) await writeCredit(transaction, opening);
   return true;
@@ -177,14 +186,15 @@ async function insertKey(
   key: NewApiKey,
   createdAtMs: number,
 ): Promise<void> {
-  const { id, hash, prefix } = key;
-  const row = { id, hash, prefix, account_id: accountId, created_at_ms: createdAtMs, revoked_at_ms: null };
+  const times = { created_at_ms: createdAtMs, last_used_at_ms: null, revoked_at_ms: null };
+  const row = { ...key, name: key.name ?? null, account_id: accountId, ...times };
   await transaction.insertInto('api_keys').values(row).execute();
 }
 
-type AccountRow = Omit<Selectable<AccountsTable>, 'email_key' | 'balance_micro_usd' | 'stored_output_bytes'>;
+export type AccountRow = Omit<Selectable<AccountsTable>, 'email_key' | 'balance_micro_usd' | 'stored_output_bytes'>;
 
-function accountOf(row: AccountRow): AccountRecord {
+/** The account in a row with the `accountColumns`. */
+export function accountOf(row: AccountRow): AccountRecord {
   const limits: { -readonly [Name in keyof AccountLimits]?: number } = {};
   for (const name of accountLimitNames) {
     const limit = row[limitColumns[name]];

@@ -54,7 +54,8 @@ function rowOf({ actor, result, ...event }: AuditEvent): AuditEventsTable {
     id: event.id,
     at_ms: event.atMs,
     key_id: actor.kind === 'api_key' ? actor.keyId : null,
-    source_address: actor.kind === 'api_key' ? actor.sourceAddress : null,
+    session_id: actor.kind === 'session' ? actor.sessionId : null,
+    source_address: actor.kind === 'operator' ? null : actor.sourceAddress,
     operator: actor.kind === 'operator' ? actor.name : null,
     account_id: event.accountId,
     action: event.action,
@@ -80,7 +81,9 @@ function eventOf(row: Selectable<AuditEventsTable>): AuditEvent {
   };
 }
 
-function actorOf({ key_id: keyId, source_address, operator }: Selectable<AuditEventsTable>): AuditActor {
-  if (keyId === null) return { kind: 'operator', name: operator ?? '' };
-  return { kind: 'api_key', keyId, sourceAddress: source_address ?? '' };
+function actorOf({ key_id: keyId, session_id, source_address, operator }: Selectable<AuditEventsTable>): AuditActor {
+  if (operator !== null) return { kind: 'operator', name: operator };
+  const sourceAddress = source_address ?? '';
+  if (keyId !== null) return { kind: 'api_key', keyId, sourceAddress };
+  return { kind: 'session', sessionId: session_id, sourceAddress };
 }

@@ -7,6 +7,7 @@ import { addStoredBytes, SqlExecutions } from './sql-executions.ts';
 import { lockAccount, SqlLedger } from './sql-ledger.ts';
 import { SqlPreviews } from './sql-previews.ts';
 import { SqlSandboxes } from './sql-sandboxes.ts';
+import { SqlSignIns } from './sql-sign-ins.ts';
 import { SqlSnapshots } from './sql-snapshots.ts';
 
 /** The store over any engine that Kysely supports. */
@@ -18,6 +19,7 @@ export class SqlStore implements Store {
   readonly ledger: SqlLedger;
   readonly previews: SqlPreviews;
   readonly audit: SqlAudit;
+  readonly signIns: SqlSignIns;
   readonly retention: RetentionStore;
   readonly owner: OwnerStore;
   readonly #database: Database;
@@ -31,6 +33,7 @@ export class SqlStore implements Store {
     this.ledger = new SqlLedger(database);
     this.previews = new SqlPreviews(database);
     this.audit = new SqlAudit(database);
+    this.signIns = new SqlSignIns(database);
     this.retention = new SqlRetention(database);
     this.owner = new SqlOwner(database);
   }
@@ -80,6 +83,32 @@ class SqlRetention implements RetentionStore {
       const old = db.selectFrom('audit_events').select('id').where('at_ms', '<', beforeMs).limit(limit);
       const { numDeletedRows } = await db.deleteFrom('audit_events').where('id', 'in', old).executeTakeFirstOrThrow();
       return Number(numDeletedRows);
+    });
+  }
+
+  removeSessions(before: { readonly usedMs: number; readonly createdMs: number }, limit: number): Promise<number> {
+    return this.#database.run('retention.removeSessions', async (db) => {
+      const ended = db
+        .selectFrom('sessions')
+        .select('id')
+        .where((row) =>
+          row.or([row('last_used_at_ms', '<', before.usedMs), row('created_at_ms', '<', before.createdMs)]),
+        )
+        .limit(limit);
+      const { numDeletedRows } = await db.deleteFrom('sessions').where('id', 'in', ended).executeTakeFirstOrThrow();
+      return Number(numDeletedRows);
+    });
+  }
+
+  removeSignInLinks(expiredBeforeMs: number, limit: number): Promise<number> {
+    return this.#database.run('retention.removeSignInLinks', async (db) => {
+      const expired = db
+        .selectFrom('sign_in_links')
+        .select('hash')
+        .where('expires_at_ms', '<', expiredBeforeMs)
+        .limit(limit);
+      const removal = db.deleteFrom('sign_in_links').where('hash', 'in', expired);
+      return Number((await removal.executeTakeFirstOrThrow()).numDeletedRows);
     });
   }
 

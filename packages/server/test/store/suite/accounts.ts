@@ -71,6 +71,23 @@ export function describeAccounts(opened: OpenedStore): void {
     expect(await accounts.findByKeyHash('hash_g')).toMatchObject({ account: { id: account.id }, keyId: 'key_g' });
   });
 
+  test('an account can be created without a key', async () => {
+    const { accounts } = opened();
+    expect(await accounts.create({ ...newAccount('2'), key: null })).toBe(true);
+    expect(await accounts.listKeys('acct_2')).toEqual([]);
+  });
+
+  test('a key has a name, and the time of its last use once it was used', async () => {
+    const { accounts } = opened();
+    await accounts.addKey(account.id, { id: 'key_a', hash: 'hash_a', prefix: 'mf_', name: 'Zoë’s <laptop>' }, 2, 4);
+    await accounts.noteKeyUses([], 5);
+    await accounts.noteKeyUses(['key_a', 'key_gone'], 1_790_000_000_000);
+    expect((await accounts.listKeys(account.id)).map((key) => [key.name, key.lastUsedAtMs])).toEqual([
+      [null, null],
+      ['Zoë’s <laptop>', 1_790_000_000_000],
+    ]);
+  });
+
   test('a key is revoked once, only by its own account, and stays in the list', async () => {
     const { accounts } = opened();
     await accounts.create(newAccount('2'));
@@ -79,7 +96,7 @@ export function describeAccounts(opened: OpenedStore): void {
     expect(await accounts.revokeKey(account.id, account.key.id, 10)).toBe(false);
     expect((await accounts.findByKeyHash(account.key.hash))?.revokedAtMs).toBe(9);
     expect(await accounts.listKeys(account.id)).toEqual([
-      { id: account.key.id, prefix: 'mf_', createdAtMs: 1, revokedAtMs: 9 },
+      { id: 'key_1', prefix: 'mf_', name: null, createdAtMs: 1, lastUsedAtMs: null, revokedAtMs: 9 },
     ]);
   });
 }

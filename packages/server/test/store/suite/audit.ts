@@ -26,6 +26,19 @@ export function describeAudit(opened: OpenedStore): void {
     expect(await audit.list({ limit: 10 })).toEqual([refused, event('aud_1')]);
   });
 
+  test('an event says who acted: a key, a session, nobody who was signed in, or an operator', async () => {
+    const { audit } = opened();
+    const sourceAddress = '192.0.2.1';
+    const events = [
+      event('aud_4', { actor: { kind: 'session', sessionId: 'ses_1', sourceAddress } }),
+      event('aud_3', { actor: { kind: 'session', sessionId: null, sourceAddress } }),
+      event('aud_2', { actor: operator }),
+      event('aud_1', { actor: { kind: 'api_key', keyId: 'key_1', sourceAddress } }),
+    ];
+    await audit.append(events);
+    expect(await audit.list({ limit: 10 })).toEqual(events);
+  });
+
   test('the result of a command is recorded afterwards', async () => {
     const { audit } = opened();
     const started = event('aud_1', { actor: operator, details: '{"usd":5}', requestId: null, result: null });

@@ -68,6 +68,26 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
     await store.close();
   });
 
+  test('keys from before they had names have none, and what they and operators did stays theirs', async () => {
+    const empty = await openEmpty();
+    await migrateUpTo('0010', empty);
+    const { db, open } = empty;
+    await sql`insert into api_keys (id, account_id, hash, prefix, created_at_ms)
+      values ('key_1', 'acct_1', 'hash', 'mf_', 7)`.execute(db);
+    await sql`insert into audit_events (id, at_ms, key_id, source_address, operator, account_id, action)
+      values ('aud_1', 1, 'key_1', '192.0.2.1', null, 'acct_1', 'createSandbox'),
+        ('aud_2', 2, null, null, 'ada', 'acct_1', 'accounts.credit')`.execute(db);
+
+    const store = await open();
+    expect(await store.accounts.listKeys('acct_1')).toMatchObject([{ id: 'key_1', name: null, lastUsedAtMs: null }]);
+    expect((await store.audit.list({ limit: 10 })).map(({ actor }) => actor)).toEqual([
+      { kind: 'operator', name: 'ada' },
+      { kind: 'api_key', keyId: 'key_1', sourceAddress: '192.0.2.1' },
+    ]);
+    expect(await store.signIns.setFirstPassword('acct_1', 'hash')).toBe(true);
+    await store.close();
+  });
+
   test('sandboxes that ended before their end was stored have the end of their charged time, or when they were deleted', async () => {
     const empty = await openEmpty();
     await migrateUpTo('0009', empty);

@@ -10,14 +10,15 @@ export interface AccountRecord {
   readonly createdAtMs: number;
 }
 
-/** An account to be stored, with its first key. */
+/** An account to be stored, usually with its first key. */
 export interface NewAccount {
   readonly id: string;
   readonly email: string;
   /** Millionths of a dollar; the first entry of the account's ledger unless zero. */
   readonly openingCreditMicroUsd: number;
   readonly createdAtMs: number;
-  readonly key: NewApiKey;
+  /** Null for an account that makes its keys in the dashboard. */
+  readonly key: NewApiKey | null;
 }
 
 export interface NewApiKey {
@@ -26,13 +27,18 @@ export interface NewApiKey {
   readonly hash: string;
   /** The first characters of the key, to recognise it. */
   readonly prefix: string;
+  /** What people call it; absent if nobody named it. */
+  readonly name?: string | undefined;
 }
 
 /** A key as it is stored and displayed. */
 export interface ApiKeyRecord {
   readonly id: string;
   readonly prefix: string;
+  readonly name: string | null;
   readonly createdAtMs: number;
+  /** Up to a minute behind; null if it was never used. */
+  readonly lastUsedAtMs: number | null;
   readonly revokedAtMs: number | null;
 }
 
@@ -44,9 +50,9 @@ export interface KeyOwner {
 }
 
 export interface AccountStore {
-  /** Stores the account and its key if there is no account yet; false otherwise. */
+  /** Stores the account and its key, if any, if there is no account yet; false otherwise. */
   createFirst(account: NewAccount): Promise<boolean>;
-  /** Stores the account and its key; false if the e-mail address (ignoring case) is taken. */
+  /** Stores the account and its key, if any; false if the e-mail address (ignoring case) is taken. */
   create(account: NewAccount): Promise<boolean>;
   findByKeyHash(hash: string): Promise<KeyOwner | undefined>;
   /** Ignores case. */
@@ -62,4 +68,6 @@ export interface AccountStore {
   listKeys(accountId: string): Promise<readonly ApiKeyRecord[]>;
   /** Revokes a key of the account; false if it has no such active key. */
   revokeKey(accountId: string, keyId: string, revokedAtMs: number): Promise<boolean>;
+  /** Records that keys were used. */
+  noteKeyUses(keyIds: readonly string[], usedAtMs: number): Promise<void>;
 }

@@ -1,6 +1,8 @@
-/** Who did something: a caller with an API key, or an operator through the admin socket. */
+/** Who did something: a caller with an API key, a person in the dashboard, or an operator through the admin socket. */
 export type AuditActor =
   | { readonly kind: 'api_key'; readonly keyId: string; readonly sourceAddress: string }
+  /** The session is null if an attempt to sign in failed. */
+  | { readonly kind: 'session'; readonly sessionId: string | null; readonly sourceAddress: string }
   /** The name is what the operator's command reports; only root can reach the socket. */
   | { readonly kind: 'operator'; readonly name: string };
 
@@ -21,9 +23,9 @@ export interface AuditEvent {
   readonly action: string;
   /** What it was done to, e.g. the id of a sandbox or key. */
   readonly target: string | null;
-  /** What an operator's command was given, as JSON, e.g. the credit. Of an API call, null. */
+  /** What an operator's command was given, as JSON, e.g. the credit. Of other calls, null. */
   readonly details: string | null;
-  /** Of an API call: its id in the service's log. */
+  /** Of a call over HTTP: its id in the service's log. */
   readonly requestId: string | null;
   /** Null if the service died before the result was recorded. */
   readonly result: AuditResult | null;

@@ -4,6 +4,7 @@ import type { ExecutionStore } from './execution-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import type { PreviewStore } from './preview-store.ts';
 import type { SandboxStore } from './sandbox-store.ts';
+import type { SignInStore } from './sign-in-store.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
 /** Everything that outlives the process. */
@@ -15,6 +16,7 @@ export interface Store {
   readonly ledger: LedgerStore;
   readonly previews: PreviewStore;
   readonly audit: AuditStore;
+  readonly signIns: SignInStore;
   readonly retention: RetentionStore;
   readonly owner: OwnerStore;
   close(): Promise<void>;
@@ -38,4 +40,8 @@ export interface RetentionStore {
   removeSandboxes(createdBeforeMs: number, limit: number): Promise<number>;
   /** Removes up to `limit` events of the audit trail before a time; returns how many. */
   removeAuditEvents(beforeMs: number, limit: number): Promise<number>;
+  /** Removes up to `limit` sessions that were last used before one time or created before another; returns how many. */
+  removeSessions(before: { readonly usedMs: number; readonly createdMs: number }, limit: number): Promise<number>;
+  /** Removes up to `limit` sign-in links that expired before a time; returns how many. */
+  removeSignInLinks(expiredBeforeMs: number, limit: number): Promise<number>;
 }

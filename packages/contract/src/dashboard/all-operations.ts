@@ -1,0 +1,36 @@
+import type { Operations } from '../operations/all-operations.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from './keys.ts';
+import {
+  deleteOtherSessions,
+  deleteSession,
+  getSession,
+  listSessions,
+  setPassword,
+  signIn,
+  signInWithLink,
+  signOut,
+} from './sessions.ts';
+import { confirmTwoFactor, disableTwoFactor, startTwoFactor } from './two-factor.ts';
+
+/** The operations that only the dashboard has. */
+export const dashboardOperations = {
+  getSession,
+  signIn,
+  signInWithLink,
+  signOut,
+  listSessions,
+  deleteSession,
+  deleteOtherSessions,
+  setPassword,
+  startTwoFactor,
+  confirmTwoFactor,
+  disableTwoFactor,
+  listApiKeys,
+  createApiKey,
+  revokeApiKey,
+} as const;
+
+export type DashboardOperations = typeof dashboardOperations;
+
+/** The operations of /v1 that are not below /app/api too. A session's cookie also opens WebSockets and EventSources, so it needs no tickets. */
+export const unmountedOperations = ['createTicket'] as const satisfies readonly (keyof Operations)[];

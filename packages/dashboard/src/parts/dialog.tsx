@@ -1,0 +1,66 @@
+import { X } from 'lucide-react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+
+interface DialogProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly onClose: () => void;
+  /** Whether Escape, a click beside it and the cross close it; otherwise only what is in it does. */
+  readonly isDismissible?: boolean;
+  /** For lines that are long. */
+  readonly isWide?: boolean;
+}
+
+/** A modal dialog while it is rendered. The browser keeps the focus inside, and gives it back afterwards. */
+export function Dialog({ title, children, onClose, isDismissible = true, isWide = false }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    return () => {
+      shown?.close();
+      // What opened it may be gone by now.
+      if (document.activeElement === document.body) document.querySelector('h1')?.focus();
+    };
+  }, []);
+  return (
+    // The keyboard has Escape for what the click does.
+    <dialog
+      ref={dialog}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (isDismissible) onClose();
+      }}
+      onPointerDown={(event) => {
+        if (isDismissible && event.target === dialog.current) onClose();
+      }}
+      className={`m-auto w-[calc(100vw-2rem)] ${isWide ? 'max-w-176' : 'max-w-136'} animate-rise rounded-xl border border-line bg-float p-0 text-ink shadow-float open:block max-sm:mb-4`}
+    >
+      <div className="p-6">
+        <div className="mb-4 flex items-start justify-between gap-4">
+          <h2 id={titleId} className="text-lg font-semibold tracking-tight">
+            {title}
+          </h2>
+          {isDismissible && (
+            <button
+              type="button"
+              aria-label="Close"
+              onClick={onClose}
+              className="-m-2 grid size-9 place-items-center rounded-md text-soft hover:bg-panel hover:text-ink"
+            >
+              <X size={18} aria-hidden />
+            </button>
+          )}
+        </div>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+/** The buttons at the end of a dialog, the one that does it last. */
+export function DialogActions({ children }: { readonly children: ReactNode }) {
+  return <div className="mt-6 flex flex-wrap justify-end gap-2">{children}</div>;
+}

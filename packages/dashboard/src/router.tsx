@@ -1,0 +1,98 @@
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  type ParsedLocation,
+  redirect,
+} from '@tanstack/react-router';
+import { isSignedOut } from './api/failure.ts';
+import { hasSession, sessionQuery } from './api/queries.ts';
+import { NotFound, PageError } from './layout/error-pages.tsx';
+import { Loading, RootLayout } from './layout/root-layout.tsx';
+import { readFilter } from './sandboxes/filter.ts';
+import { returnPath, signInTarget } from './sign-in/return-path.ts';
+
+interface RouterContext {
+  readonly queryClient: QueryClient;
+}
+
+const rootRoute = createRootRouteWithContext<RouterContext>()({ component: RootLayout, notFoundComponent: NotFound });
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  validateSearch: ({ from }: Record<string, unknown>): { from?: string } =>
+    typeof from === 'string' ? { from: returnPath(from) } : {},
+  component: lazyRouteComponent(() => import('./sign-in/sign-in-page.tsx'), 'SignInPage'),
+});
+
+/** Everything that needs a session. */
+const signedInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'signed-in',
+  beforeLoad: ({ context, location }) => requireSession(context.queryClient, location),
+  component: lazyRouteComponent(() => import('./layout/signed-in-layout.tsx'), 'SignedInLayout'),
+});
+
+const indexRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/sandboxes', search: {}, replace: true });
+  },
+});
+
+const sandboxesRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/sandboxes',
+  validateSearch: readFilter,
+  component: lazyRouteComponent(() => import('./sandboxes/sandboxes-page.tsx'), 'SandboxesPage'),
+});
+
+const keysRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
+});
+
+const settingsRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
+});
+
+const routeTree = rootRoute.addChildren([
+  indexRoute,
+  signInRoute,
+  signedInRoute.addChildren([sandboxesRoute, keysRoute, settingsRoute]),
+]);
+
+export function createAppRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    defaultErrorComponent: PageError,
+    defaultPendingComponent: Loading,
+    defaultPendingMs: 500,
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+  });
+}
+
+async function requireSession(queryClient: QueryClient, location: ParsedLocation) {
+  try {
+    if (!hasSession(queryClient)) await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
+  } catch (error) {
+    if (isSignedOut(error)) throw redirect({ ...signInTarget(location.href), replace: true });
+    // Without a connection, what is known stays visible.
+    if (queryClient.getQueryData(sessionQuery.queryKey) === undefined) throw error;
+  }
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}
