@@ -24,6 +24,7 @@ export interface Suite {
 type Row = Omit<Suite, 'files'> & Partial<Pick<Suite, 'files'>>;
 
 const wholeHost = 'compares the state of the whole host';
+const networkChanges = 'Chromium gives up loading a page when a network interface of the host appears or vanishes';
 /** The reason of suites that compare speeds. */
 export const speeds = 'compares speeds';
 
@@ -159,6 +160,17 @@ const rows: readonly Row[] = [
     ['core/admission', 'core/ids', 'core/lifecycle', 'core/pool', 'core/sandboxes', 'store'],
     ['guest/image/skeleton'],
   ),
+  {
+    name: 'dashboard/dashboard',
+    shows: 'the dashboard in Chromium: signing in, keys, the list of sandboxes, links, sessions',
+    sources: [
+      'packages/dashboard',
+      'packages/contract/src/dashboard',
+      ...server('http/dashboard', 'core/sign-in', 'core/accounts'),
+      ...setup('steps/dashboard.ts'),
+    ],
+    alone: networkChanges,
+  },
   {
     name: 'documentation/numbers',
     shows: 'times, limits and prices in the documentation are those of the code',
@@ -422,7 +434,7 @@ const rows: readonly Row[] = [
     name: 'previews/browser',
     shows: 'pages, WebSockets and a dev server in Chromium',
     sources: ['test/previews/guest', ...server('gateway', 'core/previews')],
-    alone: 'Chromium gives up loading a page when a network interface of the host appears or vanishes',
+    alone: networkChanges,
   },
   {
     name: 'previews/large-bodies',
@@ -626,7 +638,6 @@ export const withoutSuite: readonly string[] = [
   'packages/setup/src/{commands,requirements,systemd}/**',
   'packages/setup/src/environment.ts',
   '{bench,scripts}/**',
-  'packages/dashboard',
   '{biome,knip,tsconfig}.json',
   '{.dependency-cruiser.cjs,.editorconfig,.gitignore,.oxlintrc.json}',
   'LICENSE',

@@ -1,0 +1,143 @@
+import { signInLinkUrl } from '@mayfly/contract/dashboard';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { resetSignIn } from '#server/core/sign-in/links.ts';
+import { call, createSandbox, output } from '../support/api-requests.ts';
+import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { unlimitedRates } from '../support/service-settings.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+const email = 'admin@localhost';
+const password = 'correct horse battery staple';
+/** Would run if a page showed it as anything but text. */
+const hostileName = '<img src=x onerror="document.title=`taken over`">';
+/** What may be loaded before the first page is shown, compressed. */
+const firstScriptBytes = 300_000;
+
+const hasChromium = (await findChromium()) !== undefined;
+let service: TestService;
+let browser: TestBrowser;
+beforeAll(async () => {
+  if (!hasChromium) return;
+  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
+  browser = await launchBrowser(undefined);
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+beforeEach((context) => {
+  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
+});
+
+/** A page in a browser profile of its own, that must break neither the content security policy nor anything else. */
+async function openPage(path: string) {
+  const page = await browser.open('about:blank');
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    // Chromium reports every answer of 4xx this way.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      problems.push(message.text());
+  });
+  await page.goto(`${service.url}${path}`);
+  return { page, problems, [Symbol.asyncDispose]: () => page.close() };
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
+
+async function signIn(page: Page, typed: string): Promise<void> {
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(typed);
+  await button(page, 'Sign in').click();
+}
+
+async function signOut(page: Page): Promise<void> {
+  await button(page, `Account ${email}`).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByLabel('E-mail address').waitFor();
+}
+
+it('loads little before the sign-in, which refuses a wrong password and leads to the page that was asked for', async () => {
+  await using opened = await openPage('/keys');
+  const { page, problems } = opened;
+  await page.getByLabel('E-mail address').waitFor();
+  const scripts = await page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .filter((entry) => entry instanceof PerformanceResourceTiming && new URL(entry.name).pathname.endsWith('.js'))
+      .map((entry) => (entry as PerformanceResourceTiming).encodedBodySize),
+  );
+  const bytes = scripts.reduce((sum, size) => sum + size, 0);
+  console.log(`${scripts.length} scripts of ${(bytes / 1_000).toFixed(0)} kB before the sign-in`);
+  expect(bytes).toBeGreaterThan(0);
+  expect(bytes).toBeLessThan(firstScriptBytes);
+  await signIn(page, 'not the password');
+  expect(await page.getByRole('alert').textContent()).toContain('wrong');
+  await signIn(page, password);
+  await heading(page, 'API keys').waitFor();
+  expect(new URL(page.url()).pathname).toBe('/keys');
+  expect(problems).toEqual([]);
+});
+
+it('makes a key that is shown once and works, lists the sandbox that it creates as it is, and revokes it', async () => {
+  await using opened = await openPage('/keys');
+  const { page, problems } = opened;
+  await signIn(page, password);
+  await button(page, 'Create key').click();
+  await page.getByLabel('Name').fill(hostileName);
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+  const key = await page.getByLabel('The key', { exact: true }).inputValue();
+  expect(await page.getByRole('dialog').textContent()).toContain(`Bearer ${key}`);
+  await button(page, 'I have stored the key').click();
+  await page.getByRole('row').filter({ hasText: hostileName }).waitFor();
+  expect(await page.content()).not.toContain(key);
+
+  const target = { url: service.url, key };
+  const { id } = await createSandbox(target, { name: hostileName });
+  expect(await output(target, id, 'echo from the key')).toBe('from the key');
+  await page.getByRole('link', { name: 'Sandboxes', exact: true }).first().click();
+  const row = page.getByRole('row').filter({ hasText: id });
+  await expect.poll(() => row.textContent()).toContain('Running');
+  expect(await row.textContent()).toContain(hostileName);
+
+  await page.getByRole('link', { name: 'API keys' }).first().click();
+  await page.getByRole('row').filter({ hasText: hostileName }).getByRole('button').click();
+  await button(page, 'Revoke the key').click();
+  await page.getByText('1 revoked key').waitFor();
+  expect((await call(target, 'GET', '/sandboxes')).status).toBe(401);
+
+  await call(service, 'DELETE', `/sandboxes/${id}`);
+  await page.getByRole('link', { name: 'Sandboxes', exact: true }).first().click();
+  await page.getByRole('radio', { name: 'Ended' }).check();
+  await expect.poll(() => row.textContent()).toContain('Ended');
+  expect(await page.title()).not.toContain('taken over');
+  await signOut(page);
+  expect(problems).toEqual([]);
+});
+
+it('after a reset, a link signs in once and lets the person choose a password; a session that is ended elsewhere leads to the sign-in', async () => {
+  const { token } = await resetSignIn(service.core, email);
+  const link = new URL(signInLinkUrl(service.url, token));
+  await using opened = await openPage(`${link.pathname}${link.hash}`);
+  const { page, problems } = opened;
+  await button(page, 'Sign in with the link').click();
+  expect(page.url()).not.toContain(token);
+  await page.getByLabel('New password').fill('a password of my own');
+  await button(page, 'Save the password').click();
+  await heading(page, 'Sandboxes').waitFor();
+
+  await using second = await openPage(`${link.pathname}${link.hash}`);
+  await button(second.page, 'Sign in with the link').click();
+  expect(await second.page.getByRole('alert').textContent()).toContain('link');
+  await button(second.page, 'Use a password instead').click();
+  await signIn(second.page, 'a password of my own');
+  await heading(second.page, 'Sandboxes').waitFor();
+  await second.page.getByRole('link', { name: 'Settings', exact: true }).first().click();
+  await second.page.getByRole('button', { name: /^End the session of / }).click();
+  await second.page.getByRole('button', { name: /^End the session of / }).waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'API keys' }).first().click();
+  await page.getByLabel('E-mail address').waitFor();
+  expect([...problems, ...second.problems]).toEqual([]);
+});
