@@ -1,4 +1,5 @@
 import { defaultLimits, fixedLimits, formatBytes, operatorLimitKeys } from '@mayfly/contract';
+import { dashboardLimits } from '@mayfly/contract/dashboard';
 import { describe, expect, it } from 'vitest';
 import { largestBytes as ballastBytes } from '#server/app/ballast.ts';
 import { limitSetting, readConfig } from '#server/app/config.ts';
@@ -20,6 +21,8 @@ import { resultGraceMs } from '#server/core/executions/collect.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
 import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
 import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.ts';
+import { recheckPeriodMs } from '#server/core/sign-in/session-connections.ts';
+import { touchAfterMs } from '#server/core/sign-in/session-life.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
 import { guestLimits } from '#server/guest/guest-limits.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
@@ -48,7 +51,20 @@ const word = (count: number): string => words[count] ?? String(count);
 
 /** What pages say, with the numbers of the code. */
 const sentences: Readonly<Record<string, readonly string[]>> = {
+  'docs/dashboard.md': [
+    `(${dashboardLimits.minPasswordCharacters} to ${dashboardLimits.maxPasswordCharacters} characters)`,
+    `works once, within ${dashboardLimits.loginLinkHours} hours;`,
+    `works once, within ${dashboardLimits.inviteLinkDays} days`,
+    `without the current one, for ${dashboardLimits.setPasswordMinutes} minutes`,
+    `are cut within ${recheckPeriodMs / 1_000} seconds`,
+    `ends after ${dashboardLimits.sessionIdleDays} days without use, after ${dashboardLimits.sessionMaxDays} days in any case`,
+    `at most ${dashboardLimits.sessionsPerAccount} sessions`,
+    `After ${dashboardLimits.failuresPerEmail} failed attempts with one e-mail address, or ${dashboardLimits.failuresPerSource} from one source address (IPv6: one /64), within ${dashboardLimits.attemptWindowMinutes} minutes`,
+    `(up to ${minutes(touchAfterMs)} behind)`,
+  ],
   'docs/limits.md': [
+    `| ${dashboardLimits.failuresPerSource} per ${dashboardLimits.attemptWindowMinutes} minutes, and ${dashboardLimits.failuresPerEmail} with one e-mail address from anywhere |`,
+    `may send ${dashboardLimits.requestsPerMinute} requests per minute over all of its sessions`,
     `accepts no byte of a response for ${seconds(defaultReadingLimits.stallMs)}, or less than ${formatBytes(defaultReadingLimits.minBytesPerSecond)}/s over ${word(defaultReadingLimits.averageMs / 60_000)} minutes, is cut`,
     `408 if no byte arrives for ${seconds(defaultBodyPace.stallMs)} or if, after the first minute, less than ${defaultBodyPace.minBytesPerSecond} bytes per second arrive over ${seconds(defaultBodyPace.windowMs)}`,
     `Bodies over ${formatBytes(uncountedBytes)} share memory: ${formatBytes(bodyBytes.perAccount)} per account and ${formatBytes(bodyBytes.total)} in all`,

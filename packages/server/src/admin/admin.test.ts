@@ -84,6 +84,7 @@ describe('sign-in links', () => {
 });
 
 test('keys have the name that an operator gives them, and the time of their last use', async () => {
+  service.clock.advanceMs(1);
   const created = await call('POST', '/accounts/ada%40example.com/keys', { name: 'ci' });
   expect(created.body).toMatchObject({ name: 'ci', last_used_at: null });
   const headers = { authorization: `Bearer ${String(created.body.api_key)}` };

@@ -547,7 +547,11 @@ const rows: readonly Row[] = [
   {
     name: 'service/operators',
     shows: '`mayfly admin` against a running service; what tenants cannot see',
-    sources: ['packages/cli/src/admin', 'packages/contract/src/admin', ...server('admin', 'core/operators', 'metrics')],
+    sources: [
+      'packages/cli/src/admin',
+      'packages/contract/src/admin',
+      ...server('admin', 'core/operators', 'core/sign-in', 'metrics'),
+    ],
   },
   {
     name: 'service/privileges',
