@@ -63,13 +63,14 @@ it('loads little before the sign-in, which refuses a wrong password and leads to
   await using opened = await openPage('/keys');
   const { page, problems } = opened;
   await page.getByLabel('E-mail address').waitFor();
-  const scripts = await page.evaluate(() =>
-    performance
-      .getEntriesByType('resource')
-      .filter((entry) => entry instanceof PerformanceResourceTiming && new URL(entry.name).pathname.endsWith('.js'))
-      .map((entry) => (entry as PerformanceResourceTiming).encodedBodySize),
-  );
-  const bytes = scripts.reduce((sum, size) => sum + size, 0);
+  const loaded = (await page.evaluate(
+    'performance.getEntriesByType("resource").map((entry) => entry.toJSON())',
+  )) as readonly {
+    readonly name: string;
+    readonly encodedBodySize: number;
+  }[];
+  const scripts = loaded.filter(({ name }) => new URL(name).pathname.endsWith('.js'));
+  const bytes = scripts.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0);
   console.log(`${scripts.length} scripts of ${(bytes / 1_000).toFixed(0)} kB before the sign-in`);
   expect(bytes).toBeGreaterThan(0);
   expect(bytes).toBeLessThan(firstScriptBytes);
