@@ -18,8 +18,10 @@ import { mayfly, startMayfly } from '#cli-test/mayfly.ts';
 import { OnTerminal } from '#cli-test/on-terminal.ts';
 import { useSharedSandbox } from '../service/shared-sandbox.ts';
 import { call } from '../support/api-requests.ts';
+import { length } from '../support/length.ts';
 
 const mib = 1024 ** 2;
+const inputMib = length(5, 20);
 const shared = useSharedSandbox();
 let folder: string;
 beforeAll(() => {
@@ -49,8 +51,8 @@ describe('mayfly run', () => {
     expect(await run('run', '-f', join(folder, 'tool'), 'a b')).toMatchObject({ code: 0, stdout: '1 a b\n' });
   });
 
-  it('20 MiB through standard input arrive byte for byte', async () => {
-    const content = randomBytes(20 * mib);
+  it(`${inputMib} MiB through standard input arrive byte for byte`, async () => {
+    const content = randomBytes(inputMib * mib);
     const { child, ended, stdout } = startMayfly(['run', 'sha256sum'], env());
     child.stdin.end(content);
     expect(await ended).toBe(0);

@@ -122,6 +122,7 @@ const rows: readonly Row[] = [
       'packages/sdk',
       ...server('core/executions', 'http/routes/live.ts', 'http/routes/terminals.ts'),
     ],
+    long: 'more input',
   },
   {
     name: 'cli/documentation',
