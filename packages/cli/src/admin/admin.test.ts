@@ -205,7 +205,7 @@ describe('output', () => {
     const key = /mf_\S{43}/.exec(stdout)?.[0] ?? '';
     const listed = await adminText('keys', 'list', '--email', email);
     expect(listed.stdout).toMatch(
-      /^KEY +PREFIX +NAME +STATUS +CREATED +LAST USED +REVOKED\nkey_\w+ +mf_.{4}… +active +\S+Z +-\n$/,
+      /^KEY +PREFIX +NAME +STATUS +CREATED +LAST USED +REVOKED\nkey_\w+ +mf_.{4}… +- +active +\S+Z +- +-\n$/,
     );
     expect(listed.stdout).not.toContain(key);
   });

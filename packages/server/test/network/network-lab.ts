@@ -80,7 +80,9 @@ export class NetworkLab {
     const lan = this.peer();
     await internet.ask('listenTcp', { port: 80 });
     await lan.ask('listenTcp', { port: 80 });
+    // Without the search for duplicates, which takes a second, addresses of IPv6 are final at once.
     this.sh(`
+      sysctl -qw net.ipv6.conf.default.accept_dad=0 || true
       ip link add eth0 type veth peer name wan netns ${internet.pid}
       ip addr add 203.0.113.10/24 dev eth0
       ip link set eth0 up
@@ -106,6 +108,14 @@ export class NetworkLab {
        ip route add default via 192.168.77.1`,
       lan.pid,
     );
+    // The kernel notes later that a link works. What is compared with this state must not change by itself.
+    this.sh(`
+      for attempt in $(seq 300); do
+        [ "$(ip -br link show up | grep -cE '^(eth0|lan0)@[^ ]+ +UP ')" = 2 ] && [ -z "$(ip -6 addr show tentative)" ] && exit 0
+        sleep 0.1
+      done
+      ip -d addr
+      exit 1`);
     this.useResolver('203.0.113.53');
     return { internet, lan };
   }
