@@ -104,7 +104,7 @@ function SandboxTable({ sandboxes }: { readonly sandboxes: readonly Sandbox[] })
   );
 }
 
-/** Whoever never had a sandbox is shown the way to one; whoever has none now, only the commands. */
+/** An account that never had a sandbox is shown the way to its first; one that has none at the moment, only the commands. */
 function Empty({ filter }: { readonly filter: Filter }) {
   const everything = useInfiniteQuery({
     ...sandboxesQuery(true),

@@ -103,7 +103,7 @@ export function PasswordForm({ onSignedIn }: PasswordFormProps) {
         </Button>
       ) : (
         <p className="pt-2 text-[0.82rem] text-soft">
-          No account yet, or no password? Whoever runs this service can send you a sign-in link.
+          No account yet, or no password? The operator of this service can send you a sign-in link.
         </p>
       )}
     </form>

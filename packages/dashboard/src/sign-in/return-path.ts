@@ -1,7 +1,7 @@
 /** Where a person goes who came to no page in particular. */
 const firstPage = '/sandboxes';
 
-/** Returns a path of the dashboard to go to after signing in. Whoever made the address must not choose another site, or a page that only signs in. */
+/** Returns a path of the dashboard to go to after signing in. The address may come from somebody else, so it cannot lead to another site, or to a page that only signs in. */
 export function returnPath(given: unknown): string {
   if (typeof given !== 'string' || !given.startsWith('/')) return firstPage;
   const base = 'https://dashboard.invalid';

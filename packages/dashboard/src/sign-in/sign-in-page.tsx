@@ -12,7 +12,7 @@ import { NewPasswordForm } from './new-password-form.tsx';
 import { PasswordForm } from './password-form.tsx';
 import { returnPath } from './return-path.ts';
 
-/** Leads to a session: with a password, or with a link and then a new password. Whoever has one already is sent on. */
+/** Leads to a session: with a password, or with a link and then a new password. A person who has one already is sent on. */
 export function SignInPage() {
   const hasLink = useSyncExternalStore(onLinkToken, linkToken) !== undefined;
   const { from } = useSearch({ from: '/sign-in' });
@@ -58,7 +58,7 @@ export function SignInPage() {
   );
 }
 
-/** A link allows it for a few minutes; whoever has a password already did not come for that, unless it was removed. */
+/** A link allows it for a few minutes. A person who has a password is not asked. */
 function mayStillSetPassword({ may_set_password, has_password }: Session): boolean {
   return may_set_password && !has_password;
 }

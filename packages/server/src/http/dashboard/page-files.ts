@@ -8,7 +8,7 @@ export type Coding = 'br' | 'gzip' | 'identity';
 /** One file of the built dashboard. */
 export interface PageFile {
   readonly contentType: string;
-  /** Of the uncompressed bytes. */
+  /** Of the uncompressed bytes, so the same for every coding, and therefore weak. */
   readonly etag: string;
   readonly bodies: Readonly<Record<'identity', Buffer>> & Readonly<Partial<Record<Coding, Buffer>>>;
 }
@@ -20,7 +20,7 @@ export interface PageFiles {
   readonly assets: ReadonlyMap<string, PageFile>;
 }
 
-/** Everything together. More is no dashboard. */
+/** Limits for all files together. A build has far less. */
 const maxBytes = 64 * 1024 * 1024;
 const maxFiles = 2_000;
 const compressed = [
@@ -63,7 +63,7 @@ export function readPageFiles(folder: string): PageFiles | undefined {
     const copies = compressed.filter(([, suffix]) => present.has(path + suffix));
     const bodies = { identity, ...Object.fromEntries(copies.map(([coding, suffix]) => [coding, read(path + suffix)])) };
     const contentType = contentTypes[extname(path)] ?? 'application/octet-stream';
-    return { contentType, etag: `"${hash('sha256', identity, 'hex').slice(0, 32)}"`, bodies };
+    return { contentType, etag: `W/"${hash('sha256', identity, 'hex').slice(0, 32)}"`, bodies };
   };
   const isCopy = (path: string) =>
     compressed.some(([, suffix]) => path.endsWith(suffix) && present.has(path.slice(0, -3)));

@@ -30,7 +30,7 @@ const pageHeaders = {
 const notBuilt =
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mayfly</title><p>The dashboard is not built. Run npm start.</p></html>\n';
 
-/** The dashboard's page at each of its paths, and the files that it loads. None of them needs a session: whatever is secret comes from /app/api. */
+/** The dashboard's page at each of its paths, and the files that it loads. None of them needs a session: everything secret comes from /app/api. */
 export function pageRoutes(app: HttpApp, files: PageFiles | undefined): void {
   for (const url of dashboardPages) {
     app.route({

@@ -28,7 +28,7 @@ const sessionColumns = [
 /** More sessions than an account can have: statements that skip rows need a bound. */
 const allRows = 1_000_000;
 
-/** Sign-ins and sessions in SQL. Whatever depends on a password or a secret is written under the account's lock. */
+/** Sign-ins and sessions in SQL. Changes that depend on a password or a secret are made under the account's lock. */
 export class SqlSignIns implements SignInStore {
   readonly #database: Database;
   readonly #findSession;
