@@ -7,11 +7,11 @@ import { prepare } from '#setup/prepare.ts';
 export async function setup(project: TestProject): Promise<void> {
   const environment = readEnvironment(process.env);
   const announcer = createAnnouncer(process.stderr);
-  const { engine, templates, tools, artifacts } = await prepare({
+  const { engine, templates, tools, artifacts, compiledCodeDir } = await prepare({
     environment,
     purpose: 'tests',
     announcer,
     signal: new AbortController().signal,
   });
-  project.provide('host', { engine, templates, tools, artifacts });
+  project.provide('host', { engine, templates, tools, artifacts, compiledCodeDir });
 }

@@ -2,7 +2,8 @@ import { inject } from 'vitest';
 import type { Prepared } from '#setup/prepare.ts';
 
 /** The results of set-up that the suites need. */
-export type PreparedHost = Pick<Prepared, 'engine' | 'templates' | 'tools' | 'artifacts'>;
+export type PreparedHost = Pick<Prepared, 'engine' | 'templates' | 'tools' | 'artifacts'> &
+  Partial<Pick<Prepared, 'compiledCodeDir'>>;
 
 declare module 'vitest' {
   interface ProvidedContext {

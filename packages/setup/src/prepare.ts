@@ -21,6 +21,7 @@ import { probeHost } from './requirements/probe.ts';
 import { findProblems, formatProblems } from './requirements/problems.ts';
 import { type HostFacts, missingFor, type Purpose } from './requirements/requirements.ts';
 import { ensureServiceUser } from './requirements/service-user.ts';
+import { ensureCompiledCode } from './steps/compiled-code.ts';
 import { ensureDashboard } from './steps/dashboard.ts';
 import { chooseDebianSources } from './steps/debian-tree.ts';
 import { chooseEngine } from './steps/engine.ts';
@@ -44,12 +45,16 @@ export interface PreparedParts {
   readonly tools: HostTools;
   readonly plan: BuildPlan;
   readonly context: StepContext;
+  /** The user that the service runs as. */
+  readonly serviceUid: number;
 }
 
 /** What a finished set-up provides. */
 export interface Prepared extends PreparedParts {
   readonly engine: QemuEngine;
   readonly templates: Templates;
+  /** Where Node.js finds the code of the service and of the host process compiled. */
+  readonly compiledCodeDir: string;
   /** When the older of the guest's kernel and image was built. */
   readonly guestBuiltAtMs: number;
 }
@@ -65,6 +70,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const plan = await planBuild(process.arch, { guestUpdate });
   const parts = await prepareParts(options, plan);
   await ensureDashboard(parts.context);
+  const compiledCodeDir = await ensureCompiledCode(parts.context, parts.serviceUid);
   await warnOfLegacyFirewall(announcer);
   const engine = await chooseEngine(parts.artifacts, parts.context);
   announcer.line(describeAcceleration(engine));
@@ -74,7 +80,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const ageWarning = describeAge(guestBuiltAtMs, Date.now());
   if (ageWarning !== undefined) announcer.line(ageWarning);
   announcer.line(`✓ set-up complete in ${formatElapsed(performance.now() - startedMs)}`);
-  return { ...parts, engine, templates, guestBuiltAtMs };
+  return { ...parts, engine, templates, compiledCodeDir, guestBuiltAtMs };
 }
 
 /** Root runs what it finds in the cache. */
@@ -111,12 +117,12 @@ export async function prepareParts(options: PrepareOptions, plan: BuildPlan): Pr
   const problems = findProblems(facts, { mustBuild, cacheDir, purpose });
   if (problems.length > 0) throw new SetupError(formatProblems(problems));
   if (planInstall(facts, purpose)) await installMissing(options);
-  await ensureServiceUser(options.announcer);
+  const { uid: serviceUid } = await ensureServiceUser(options.announcer);
   await removeAbandonedStaging(cacheDir);
   const context = await createContext(facts, options);
   const artifacts = await ensureGuestArtifacts(context, plan);
   const tools = await ensureHostTools(context, plan);
-  return { artifacts, tools, plan, context };
+  return { artifacts, tools, plan, context, serviceUid };
 }
 
 /** One line that says what machines run on. */
@@ -130,10 +136,11 @@ export function describeAcceleration({
 }
 
 /** Marks the cache entries of a running service as used from time to time, so that the set-up of another checkout does not prune them. */
-export function keepEntries({ artifacts, tools, templates }: Prepared): Disposable {
+export function keepEntries({ artifacts, tools, templates, compiledCodeDir }: Prepared): Disposable {
   const { kernelPath, initrdPath, diskPaths } = artifacts;
   const files = [kernelPath, initrdPath, diskPaths.small, tools.jailPath, tools.netPath, tools.ramPath];
-  const folders = [...files.map((path) => dirname(path)), ...Object.values(templates).map(({ folder }) => folder)];
+  const templateFolders = Object.values(templates).map(({ folder }) => folder);
+  const folders = [...files.map((path) => dirname(path)), ...templateFolders, compiledCodeDir];
   const timer = setInterval(() => void Promise.all(folders.map(markUsed)), markUsedEveryMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

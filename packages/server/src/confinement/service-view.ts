@@ -11,6 +11,8 @@ export interface ServiceFiles {
   readonly serviceDir: string;
   /** Where the sockets to the host and to agents are. */
   readonly runDir: string;
+  /** Where Node.js finds its code compiled. */
+  readonly compiledCodeDir?: string | undefined;
   /** The environment that the service is started with, for the files that its settings name. */
   readonly env: NodeJS.ProcessEnv;
 }
@@ -36,7 +38,8 @@ const systemFiles = [
 ];
 
 /** Everything of the host that the service sees. */
-export function serviceBinds({ arch, nodePath, checkout, serviceDir, runDir, env }: ServiceFiles): Bind[] {
+export function serviceBinds(files: ServiceFiles): Bind[] {
+  const { arch, nodePath, checkout, serviceDir, runDir, compiledCodeDir, env } = files;
   const readable = (path: string): Bind => ({ path, mode: 'ro' });
   return [
     ...libraryBinds(arch),
@@ -44,6 +47,7 @@ export function serviceBinds({ arch, nodePath, checkout, serviceDir, runDir, env
     ...codePaths.map((path) => readable(join(checkout, path))),
     // Without it the service says that the dashboard is not built.
     { path: join(checkout, 'packages/dashboard/dist'), mode: 'ro', optional: true },
+    ...(compiledCodeDir === undefined ? [] : [{ path: compiledCodeDir, mode: 'ro', optional: true } as const]),
     { path: nodePath, mode: 'exec' },
     { path: serviceDir, mode: 'rw' },
     // A socket can be connected to through a read-only mount, if its owner and mode allow that.

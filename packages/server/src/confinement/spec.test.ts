@@ -44,6 +44,15 @@ it('shows nothing of the cache, of machines and of the rest of the checkout', ()
   expect(hidden.filter(reaches)).toEqual([]);
 });
 
+it('finds its code compiled, where it cannot write', () => {
+  const compiledCodeDir = '/var/cache/mayfly/compiled-code/0123456789abcdef';
+  const { binds, env } = serviceConfinement({ ...plan('arm64'), compiledCodeDir });
+  expect(binds).toContainEqual({ path: compiledCodeDir, mode: 'ro', optional: true });
+  expect(env.NODE_COMPILE_CACHE).toBe(compiledCodeDir);
+  const inherited = serviceConfinement(plan('arm64', { NODE_COMPILE_CACHE: '/tmp/planted' }));
+  expect(inherited.env).not.toHaveProperty('NODE_COMPILE_CACHE');
+});
+
 it('passes on settings and nothing that changes which code runs', () => {
   const inherited = {
     MAYFLY_PORT: '8080',

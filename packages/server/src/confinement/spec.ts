@@ -85,7 +85,12 @@ export function serviceConfinement(plan: ServicePlan): ConfinementSpec {
     program: plan.nodePath,
     argv: plan.argv,
     folder: plan.serviceDir,
-    env: { ...serviceEnvironment(plan.env), HOME: nowhere, SQLITE_TMPDIR: plan.serviceDir },
+    env: {
+      ...serviceEnvironment(plan.env),
+      ...(plan.compiledCodeDir !== undefined && { NODE_COMPILE_CACHE: plan.compiledCodeDir }),
+      HOME: nowhere,
+      SQLITE_TMPDIR: plan.serviceDir,
+    },
   };
 }
 

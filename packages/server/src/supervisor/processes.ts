@@ -29,6 +29,8 @@ import { PortHolder } from './port-holder.ts';
 export type PreparedMachines = Pick<QemuDriverOptions, 'engine' | 'templates' | 'tools'> & {
   /** When the guest's kernel and image were built, the older of the two. */
   readonly guestBuiltAtMs?: number;
+  /** Where Node.js finds the code of both processes compiled. Without it they start slower. */
+  readonly compiledCodeDir?: string;
 };
 
 /** What is to run: the host process and the service; both until every sandbox is destroyed; or the host process for a service that others start. */
@@ -68,7 +70,9 @@ export async function startHost({ config, machines, user }: Plan): Promise<Child
     ...hostCeilings(config),
     refusedRanges: [...config.egressRefuse],
   };
-  const spec = hostConfinement({ ...node, argv: argvOf('host-process/main.ts'), cgroupProcs: [], env: process.env });
+  const { compiledCodeDir } = machines;
+  const env = { ...process.env, ...(compiledCodeDir !== undefined && { NODE_COMPILE_CACHE: compiledCodeDir }) };
+  const spec = hostConfinement({ ...node, argv: argvOf('host-process/main.ts'), cgroupProcs: [], env });
   return startConfined(tools.jailPath, spec, { stdin: JSON.stringify(settings) });
 }
 
@@ -110,6 +114,7 @@ export class ServiceStarter implements AsyncDisposable {
       arch: machines.engine.arch,
       user,
       argv: argvOf('app/main.ts', task),
+      compiledCodeDir: machines.compiledCodeDir,
       cgroupProcs,
       // After the end of an earlier service, which had them open too.
       listenFrom: task === 'serve' ? await this.#holdPorts() : undefined,
