@@ -481,6 +481,7 @@ const rows: readonly Row[] = [
     name: 'sdk/snippets',
     shows: 'the programs in the documentation of the SDK, and the recipes, run as they are printed',
     sources: ['packages/sdk', 'docs/sdk.md', 'docs/recipes.md'],
+    long: 'all recipes',
   },
   {
     name: 'service/commands',
