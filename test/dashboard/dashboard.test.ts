@@ -1,16 +1,12 @@
 import { signInLinkUrl } from '@mayfly/contract/dashboard';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { resetSignIn } from '#server/core/sign-in/links.ts';
 import { call, createSandbox, output } from '../support/api-requests.ts';
 import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { unlimitedRates } from '../support/service-settings.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
+import { button, email, heading, hostileName, openPage, password, signIn, signOut } from './harness.ts';
 
-const email = 'admin@localhost';
-const password = 'correct horse battery staple';
-/** Would run if a page showed it as anything but text. */
-const hostileName = '<img src=x onerror="document.title=`taken over`">';
 /** What may be loaded before the first page is shown, compressed. */
 const firstScriptBytes = 300_000;
 
@@ -30,37 +26,8 @@ beforeEach((context) => {
   if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
 });
 
-/** A page in a browser profile of its own, that must break neither the content security policy nor anything else. */
-async function openPage(path: string) {
-  const page = await browser.open('about:blank');
-  const problems: string[] = [];
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    // Chromium reports every answer of 4xx this way.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      problems.push(message.text());
-  });
-  await page.goto(`${service.url}${path}`);
-  return { page, problems, [Symbol.asyncDispose]: () => page.close() };
-}
-
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
-
-async function signIn(page: Page, typed: string): Promise<void> {
-  await page.getByLabel('E-mail address').fill(email);
-  await page.getByLabel('Password', { exact: true }).fill(typed);
-  await button(page, 'Sign in').click();
-}
-
-async function signOut(page: Page): Promise<void> {
-  await button(page, `Account ${email}`).click();
-  await page.getByRole('menuitem', { name: 'Sign out' }).click();
-  await page.getByLabel('E-mail address').waitFor();
-}
-
 it('loads little before the sign-in, which refuses a wrong password and leads to the page that was asked for', async () => {
-  await using opened = await openPage('/keys');
+  await using opened = await openPage(browser, service, '/keys');
   const { page, problems } = opened;
   await page.getByLabel('E-mail address').waitFor();
   const loaded = (await page.evaluate(
@@ -76,16 +43,16 @@ it('loads little before the sign-in, which refuses a wrong password and leads to
   expect(bytes).toBeLessThan(firstScriptBytes);
   await signIn(page, 'not the password');
   expect(await page.getByRole('alert').textContent()).toContain('wrong');
-  await signIn(page, password);
+  await signIn(page);
   await heading(page, 'API keys').waitFor();
   expect(new URL(page.url()).pathname).toBe('/keys');
   expect(problems).toEqual([]);
 });
 
 it('makes a key that is shown once and works, lists the sandbox that it creates as it is, and revokes it', async () => {
-  await using opened = await openPage('/keys');
+  await using opened = await openPage(browser, service, '/keys');
   const { page, problems } = opened;
-  await signIn(page, password);
+  await signIn(page);
   await button(page, 'Create key').click();
   await page.getByLabel('Name').fill(hostileName);
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
@@ -121,7 +88,7 @@ it('makes a key that is shown once and works, lists the sandbox that it creates 
 it('after a reset, a link signs in once and lets the person choose a password; a session that is ended elsewhere leads to the sign-in', async () => {
   const { token } = await resetSignIn(service.core, email);
   const link = new URL(signInLinkUrl(service.url, token));
-  await using opened = await openPage(`${link.pathname}${link.hash}`);
+  await using opened = await openPage(browser, service, `${link.pathname}${link.hash}`);
   const { page, problems } = opened;
   await button(page, 'Sign in with the link').click();
   expect(page.url()).not.toContain(token);
@@ -129,7 +96,7 @@ it('after a reset, a link signs in once and lets the person choose a password; a
   await button(page, 'Save the password').click();
   await heading(page, 'Sandboxes').waitFor();
 
-  await using second = await openPage(`${link.pathname}${link.hash}`);
+  await using second = await openPage(browser, service, `${link.pathname}${link.hash}`);
   await button(second.page, 'Sign in with the link').click();
   expect(await second.page.getByRole('alert').textContent()).toContain('link');
   await button(second.page, 'Use a password instead').click();

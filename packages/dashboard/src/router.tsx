@@ -51,6 +51,60 @@ const sandboxesRoute = createRoute({
   component: lazyRouteComponent(() => import('./sandboxes/sandboxes-page.tsx'), 'SandboxesPage'),
 });
 
+const sandboxRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/sandboxes/$id',
+  component: lazyRouteComponent(() => import('./sandbox/sandbox-page.tsx'), 'SandboxPage'),
+});
+
+const overviewRoute = createRoute({
+  getParentRoute: () => sandboxRoute,
+  path: '/',
+  component: lazyRouteComponent(() => import('./sandbox/overview-tab.tsx'), 'OverviewTab'),
+});
+
+const commandsRoute = createRoute({
+  getParentRoute: () => sandboxRoute,
+  path: '/commands',
+  component: lazyRouteComponent(() => import('./commands/commands-tab.tsx'), 'CommandsTab'),
+});
+
+const terminalRoute = createRoute({
+  getParentRoute: () => sandboxRoute,
+  path: '/terminal',
+  component: lazyRouteComponent(() => import('./terminal/terminal-tab.tsx'), 'TerminalTab'),
+});
+
+const filesRoute = createRoute({
+  getParentRoute: () => sandboxRoute,
+  path: '/files',
+  component: lazyRouteComponent(() => import('./files/files-tab.tsx'), 'FilesTab'),
+});
+
+const portsRoute = createRoute({
+  getParentRoute: () => sandboxRoute,
+  path: '/ports',
+  component: lazyRouteComponent(() => import('./ports/ports-tab.tsx'), 'PortsTab'),
+});
+
+const sandboxSnapshotsRoute = createRoute({
+  getParentRoute: () => sandboxRoute,
+  path: '/snapshots',
+  component: lazyRouteComponent(() => import('./snapshots/snapshots-tab.tsx'), 'SnapshotsTab'),
+});
+
+const snapshotsRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/snapshots',
+  component: lazyRouteComponent(() => import('./snapshots/snapshots-page.tsx'), 'SnapshotsPage'),
+});
+
+const usageRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/usage',
+  component: lazyRouteComponent(() => import('./usage/usage-page.tsx'), 'UsagePage'),
+});
+
 const keysRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/keys',
@@ -66,7 +120,21 @@ const settingsRoute = createRoute({
 const routeTree = rootRoute.addChildren([
   indexRoute,
   signInRoute,
-  signedInRoute.addChildren([sandboxesRoute, keysRoute, settingsRoute]),
+  signedInRoute.addChildren([
+    sandboxesRoute,
+    sandboxRoute.addChildren([
+      overviewRoute,
+      commandsRoute,
+      terminalRoute,
+      filesRoute,
+      portsRoute,
+      sandboxSnapshotsRoute,
+    ]),
+    snapshotsRoute,
+    usageRoute,
+    keysRoute,
+    settingsRoute,
+  ]),
 ]);
 
 export function createAppRouter(queryClient: QueryClient) {

@@ -2,8 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
-import type { DashboardErrorType, Session } from '@mayfly/contract/dashboard';
-import { account, endedSandboxes, keys, recoveryCodes, sandboxes, session, sessions } from './sample-data.ts';
+import { type Answer, type FakeArea, type FakeRequest, type FakeState, refusal } from './fake/area.ts';
+import { listArea } from './fake/list.ts';
+import { machineArea } from './fake/machine.ts';
+import { terminalArea } from './fake/terminal.ts';
+import { usageArea } from './fake/usage.ts';
+import { account, keys, recoveryCodes, session, sessions } from './sample-data.ts';
 
 const dist = join(import.meta.dirname, '../dist');
 const contentTypes: Readonly<Record<string, string>> = {
@@ -16,21 +20,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-interface Answer {
-  readonly status?: number;
-  readonly body: unknown;
-}
-
-/** What the fake answers; the page is looked at with one after the other. */
-export interface FakeState {
-  session: Session | undefined;
-  keys: typeof keys;
-  keyLimit: number;
-  hasSandboxes: boolean;
-  /** Error types by operation, such as `POST /session`. */
-  readonly failures: Map<string, readonly [status: number, type: DashboardErrorType, message: string]>;
-  isDown: boolean;
-}
+const areas: readonly FakeArea[] = [listArea, machineArea, terminalArea, usageArea];
 
 /** The built page over made-up answers, for looking at states that are hard to bring about. */
 export async function startFakeService() {
@@ -44,6 +34,9 @@ export async function startFakeService() {
   };
   const server = createServer((request, response) => {
     void (request.url?.startsWith('/app/api/') ? answerApi(state, request, response) : answerPage(request, response));
+  });
+  server.on('upgrade', (request, socket, head) => {
+    if (!areas.some((area) => area.upgrade?.(request, socket, head, state))) socket.destroy();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -65,7 +58,8 @@ async function answerPage(request: IncomingMessage, response: ServerResponse): P
 }
 
 async function answerApi(state: FakeState, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  for await (const _ of request);
+  let sent = '';
+  for await (const chunk of request.setEncoding('utf8')) sent += chunk;
   if (state.isDown) {
     response.destroy();
     return;
@@ -73,16 +67,24 @@ async function answerApi(state: FakeState, request: IncomingMessage, response: S
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake');
   const operation = `${request.method} ${pathname.slice('/app/api'.length)}`;
   const failure = state.failures.get(operation);
-  const { status = 200, body } = failure ? refusal(...failure) : answerTo(state, operation, searchParams);
+  const asked: FakeRequest = { operation, parameters: searchParams, body: sent };
+  if (!failure && areas.some((area) => area.respond?.(asked, response, state))) return;
+  const answer = failure ? refusal(...failure) : (answerOfArea(asked, state) ?? answerTo(state, asked));
+  const { status = 200, body } = answer;
   response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req_5f0c9a4be1d27386c4a90b12' });
   response.end(JSON.stringify(body));
 }
 
-function refusal(status: number, type: DashboardErrorType, message: string): Answer {
-  return { status, body: { error: { type, message }, request_id: 'req_5f0c9a4be1d27386c4a90b12' } };
+function answerOfArea(asked: FakeRequest, state: FakeState): Answer | undefined {
+  if (!state.session) return undefined;
+  for (const area of areas) {
+    const answer = area.answer?.(asked, state);
+    if (answer) return answer;
+  }
+  return undefined;
 }
 
-function answerTo(state: FakeState, operation: string, parameters: URLSearchParams): Answer {
+function answerTo(state: FakeState, { operation }: FakeRequest): Answer {
   const { session: current } = state;
   switch (operation) {
     case 'POST /session':
@@ -126,11 +128,6 @@ function answerTo(state: FakeState, operation: string, parameters: URLSearchPara
       };
     case 'POST /two-factor/confirm':
       return { body: { object: 'two_factor', recovery_codes: recoveryCodes } };
-    case 'GET /sandboxes': {
-      const all = parameters.get('include_deleted') === 'true' ? [...sandboxes, ...endedSandboxes] : sandboxes;
-      const data = state.hasSandboxes ? all : [];
-      return { body: { object: 'list', data, has_more: false, next_cursor: null } };
-    }
     default:
       return refusal(404, 'not_found', 'There is nothing here.');
   }

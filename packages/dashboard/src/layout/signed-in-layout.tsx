@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import { BookOpen, Box, ChevronDown, CircleUser, KeyRound, LogOut, Settings } from 'lucide-react';
+import { BookOpen, Box, Camera, ChartColumn, ChevronDown, CircleUser, KeyRound, LogOut, Settings } from 'lucide-react';
 import { leaveSession, sessionQuery } from '../api/queries.ts';
 import { request } from '../api/request.ts';
 import { announce } from '../parts/announcements.tsx';
@@ -11,7 +11,9 @@ import { ThemeMenu } from '../theme/theme-menu.tsx';
 
 const places = [
   { to: '/sandboxes', label: 'Sandboxes', Icon: Box },
+  { to: '/snapshots', label: 'Snapshots', Icon: Camera },
   { to: '/keys', label: 'API keys', Icon: KeyRound },
+  { to: '/usage', label: 'Usage', Icon: ChartColumn },
   { to: '/settings', label: 'Settings', Icon: Settings },
 ] as const;
 

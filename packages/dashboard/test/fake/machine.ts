@@ -1,0 +1,3 @@
+import type { FakeArea } from './area.ts';
+
+export const machineArea: FakeArea = {};

@@ -1,0 +1,3 @@
+import type { FakeArea } from './area.ts';
+
+export const usageArea: FakeArea = {};
