@@ -1,4 +1,5 @@
 import type { Operations } from '../operations/all-operations.ts';
+import { streamChanges } from './changes.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './keys.ts';
 import {
   deleteOtherSessions,
@@ -28,6 +29,7 @@ export const dashboardOperations = {
   listApiKeys,
   createApiKey,
   revokeApiKey,
+  streamChanges,
 } as const;
 
 export type DashboardOperations = typeof dashboardOperations;

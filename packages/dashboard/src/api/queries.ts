@@ -11,8 +11,6 @@ import {
 import { isSignedOut } from './failure.ts';
 import { request } from './request.ts';
 
-/** Until changes are pushed, the list is read this often while the page is visible. */
-const sandboxesEveryMs = 4_000;
 const sandboxesPerPage = 50;
 
 /** What the service answered, kept while pages need it. Calls `onSignedOut` when an answer says that the session has ended. */
@@ -83,7 +81,7 @@ export const sessionsQuery = queryOptions({
   queryFn: ({ signal }) => request<SessionList>('/sessions', { signal }),
 });
 
-/** Sandboxes, newest first, page by page. */
+/** Sandboxes, newest first, page by page. Changes are pushed into it, see changes.ts. */
 export function sandboxesQuery(includeDeleted: boolean) {
   return infiniteQueryOptions({
     queryKey: ['sandboxes', { includeDeleted }],
@@ -93,7 +91,6 @@ export function sandboxesQuery(includeDeleted: boolean) {
     getNextPageParam: ({ next_cursor }) => next_cursor,
     select: ({ pages }): readonly Sandbox[] => pages.flatMap(({ data }) => data),
     placeholderData: keepPreviousData,
-    refetchInterval: sandboxesEveryMs,
   });
 }
 

@@ -106,11 +106,7 @@ function SandboxTable({ sandboxes }: { readonly sandboxes: readonly Sandbox[] })
 
 /** An account that never had a sandbox is shown the way to its first; one that has none at the moment, only the commands. */
 function Empty({ filter }: { readonly filter: Filter }) {
-  const everything = useInfiniteQuery({
-    ...sandboxesQuery(true),
-    enabled: filter === 'current',
-    refetchInterval: false,
-  });
+  const everything = useInfiniteQuery({ ...sandboxesQuery(true), enabled: filter === 'current' });
   if (filter === 'all' || (filter === 'current' && everything.data?.length === 0)) return <FirstSandbox />;
   if (filter === 'current' && everything.isPending) return null;
   return (

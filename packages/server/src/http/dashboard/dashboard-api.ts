@@ -5,6 +5,7 @@ import type { SignInNeeds } from '../../core/sign-in/sign-in.ts';
 import { pathNotFound } from '../access.ts';
 import { type ReadBodyNeeds, readJsonBody, readSmallJsonBody } from '../bodies/json-body.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
+import { type ChangeRouteNeeds, changeRoutes } from './change-routes.ts';
 import { type KeyRouteNeeds, keyRoutes } from './key-routes.ts';
 import type { OwnAddress } from './own-origin.ts';
 import { addSessionAccess, type SessionAccessNeeds } from './session-access.ts';
@@ -15,6 +16,7 @@ import { twoFactorRoutes } from './two-factor-routes.ts';
 export type DashboardApiNeeds = SessionAccessNeeds &
   SignInNeeds &
   KeyRouteNeeds &
+  ChangeRouteNeeds &
   ReadBodyNeeds & { readonly limits: { readonly bodyBytes: number } };
 
 type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -45,5 +47,6 @@ export function addDashboardApi(
   sessionRoutes(app, core, address);
   twoFactorRoutes(app, core);
   keyRoutes(app, core);
+  changeRoutes(app, core);
   mount(app);
 }
