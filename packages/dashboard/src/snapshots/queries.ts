@@ -1,0 +1,23 @@
+import { defaultLimits, type Snapshot, type SnapshotList } from '@mayfly/contract';
+import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query';
+import { listPage } from '../api/list-page.ts';
+
+/** While a snapshot is being taken, the list is read this often. */
+const creatingEveryMs = 3_000;
+
+/** The snapshots of the account, newest first, page by page. The service cannot list those of one sandbox. */
+export const snapshotsQuery = infiniteQueryOptions({
+  queryKey: ['snapshots'],
+  queryFn: ({ signal, pageParam }) =>
+    listPage<SnapshotList>('/snapshots', { limit: defaultLimits.maxPageSize, cursor: pageParam, signal }),
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ next_cursor }) => next_cursor,
+  select: ({ pages }): readonly Snapshot[] => pages.flatMap(({ data }) => data),
+  refetchInterval: ({ state }) =>
+    state.data?.pages.some(({ data }) => data.some(({ status }) => status === 'creating')) ? creatingEveryMs : false,
+});
+
+/** Reads the snapshots again after one was taken or deleted. */
+export function refreshSnapshots(queryClient: QueryClient): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: snapshotsQuery.queryKey });
+}
