@@ -10,6 +10,7 @@ import {
   signInWithLink,
   signOut,
 } from './sessions.ts';
+import { listTerminals } from './terminals.ts';
 import { confirmTwoFactor, disableTwoFactor, startTwoFactor } from './two-factor.ts';
 
 /** The operations that only the dashboard has. */
@@ -28,6 +29,7 @@ export const dashboardOperations = {
   listApiKeys,
   createApiKey,
   revokeApiKey,
+  listTerminals,
 } as const;
 
 export type DashboardOperations = typeof dashboardOperations;

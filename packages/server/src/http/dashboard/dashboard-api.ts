@@ -9,12 +9,14 @@ import { type KeyRouteNeeds, keyRoutes } from './key-routes.ts';
 import type { OwnAddress } from './own-origin.ts';
 import { addSessionAccess, type SessionAccessNeeds } from './session-access.ts';
 import { sessionRoutes } from './session-routes.ts';
+import { type TerminalListNeeds, terminalListRoutes } from './terminal-routes.ts';
 import { twoFactorRoutes } from './two-factor-routes.ts';
 
 /** What /app/api needs besides the operations of /v1. */
 export type DashboardApiNeeds = SessionAccessNeeds &
   SignInNeeds &
   KeyRouteNeeds &
+  TerminalListNeeds &
   ReadBodyNeeds & { readonly limits: { readonly bodyBytes: number } };
 
 type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -45,5 +47,6 @@ export function addDashboardApi(
   sessionRoutes(app, core, address);
   twoFactorRoutes(app, core);
   keyRoutes(app, core);
+  terminalListRoutes(app, core);
   mount(app);
 }
