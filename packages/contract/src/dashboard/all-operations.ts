@@ -11,6 +11,7 @@ import {
   signInWithLink,
   signOut,
 } from './sessions.ts';
+import { listTerminals } from './terminals.ts';
 import { confirmTwoFactor, disableTwoFactor, startTwoFactor } from './two-factor.ts';
 
 /** The operations that only the dashboard has. */
@@ -30,6 +31,7 @@ export const dashboardOperations = {
   createApiKey,
   revokeApiKey,
   streamChanges,
+  listTerminals,
 } as const;
 
 export type DashboardOperations = typeof dashboardOperations;

@@ -16,4 +16,5 @@ export {
   type SessionList,
   type SessionSummary,
 } from './sessions.ts';
+export type { TerminalList } from './terminals.ts';
 export type { EnabledTwoFactor, TwoFactorSetup } from './two-factor.ts';

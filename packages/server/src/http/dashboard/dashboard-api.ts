@@ -10,6 +10,7 @@ import { type KeyRouteNeeds, keyRoutes } from './key-routes.ts';
 import type { OwnAddress } from './own-origin.ts';
 import { addSessionAccess, type SessionAccessNeeds } from './session-access.ts';
 import { sessionRoutes } from './session-routes.ts';
+import { type TerminalListNeeds, terminalListRoutes } from './terminal-routes.ts';
 import { twoFactorRoutes } from './two-factor-routes.ts';
 
 /** What /app/api needs besides the operations of /v1. */
@@ -17,6 +18,7 @@ export type DashboardApiNeeds = SessionAccessNeeds &
   SignInNeeds &
   KeyRouteNeeds &
   ChangeRouteNeeds &
+  TerminalListNeeds &
   ReadBodyNeeds & { readonly limits: { readonly bodyBytes: number } };
 
 type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -48,5 +50,6 @@ export function addDashboardApi(
   twoFactorRoutes(app, core);
   keyRoutes(app, core);
   changeRoutes(app, core);
+  terminalListRoutes(app, core);
   mount(app);
 }
