@@ -1,5 +1,6 @@
 import type { ExecutionStatus, SandboxStatus, SizeName, SnapshotStatus } from '@mayfly/contract';
 import type { ColumnDataType, Generated } from 'kysely';
+import type { DayItem } from '../core/ports/store/ledger-store.ts';
 
 // The tables. Times are unix milliseconds and money is millionths of a dollar, both as 64-bit integers; booleans are 0 or 1.
 
@@ -162,6 +163,19 @@ export interface LedgerEntriesTable {
   created_at_ms: number;
 }
 
+/** What accounts were charged by UTC day, written together with the ledger's entries. */
+export interface LedgerDaysTable {
+  account_id: string;
+  /** Days since 1970. */
+  day: number;
+  item: DayItem;
+  /** Positive. */
+  cost_micro_usd: number;
+  runtime_ms: number;
+  /** Sandboxes that started on this day. */
+  sandboxes: number;
+}
+
 export interface PreviewsTable {
   sandbox_id: string;
   port: number;
@@ -206,6 +220,7 @@ export interface Schema {
   snapshots: SnapshotsTable;
   executions: ExecutionsTable;
   ledger_entries: LedgerEntriesTable;
+  ledger_days: LedgerDaysTable;
   previews: PreviewsTable;
   audit_events: AuditEventsTable;
   service_owner: ServiceOwnerTable;

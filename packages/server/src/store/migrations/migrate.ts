@@ -11,6 +11,7 @@ import { addCreationToLedger } from './0007-creation-in-ledger.ts';
 import { addLiveExecutions } from './0008-live-executions.ts';
 import { addEndedAt } from './0009-ended-at.ts';
 import { addSignIn } from './0010-sign-in.ts';
+import { addLedgerDays } from './0011-ledger-days.ts';
 
 type Step = (db: Kysely<unknown>, engine: MigrationEngine) => Promise<void>;
 
@@ -26,6 +27,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '0008-live-executions': addLiveExecutions,
   '0009-ended-at': addEndedAt,
   '0010-sign-in': addSignIn,
+  '0011-ledger-days': addLedgerDays,
 };
 
 /** Migrates a database to the newest schema, in one transaction. Rejects a database of a newer version. */

@@ -1,26 +1,33 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { splitByDay } from '../../core/money/days.ts';
+import { daysOfRun, daysOfStorage } from '../../core/money/usage-days.ts';
 import type {
   AccountFunds,
+  LedgerDay,
+  LedgerDays,
   LedgerStore,
   LedgerSummary,
   NewCredit,
   RunningSandbox,
   StoredBytes,
 } from '../../core/ports/store/ledger-store.ts';
-import type { AdmissionFacts, Charge } from '../../core/ports/store/sandbox-store.ts';
+import type { AdmissionFacts, Charge, SandboxRecord } from '../../core/ports/store/sandbox-store.ts';
 import type { LedgerEntriesTable, Schema, SnapshotsTable } from '../schema.ts';
 import type { Database } from './database.ts';
+import { addToDays, readDays, selectDays } from './sql-ledger-days.ts';
 
 /** The ledger in SQL. Values that must be consistent are read by one statement. */
 export class SqlLedger implements LedgerStore {
   readonly #database: Database;
   readonly #funds;
   readonly #summary;
+  readonly #days;
 
   constructor(database: Database) {
     this.#database = database;
     this.#funds = database.prepare('ledger.funds', selectFunds);
     this.#summary = database.prepare('ledger.summary', selectSummary);
+    this.#days = database.prepare('ledger.days', selectDays);
   }
 
   addCredit(credit: NewCredit): Promise<void> {
@@ -47,6 +54,12 @@ export class SqlLedger implements LedgerStore {
       sandboxesCreated: first.sandboxes_created,
     };
   }
+
+  async days(accountId: string, firstDay: number): Promise<LedgerDays> {
+    const rows = await this.#days(accountId, firstDay);
+    const { balance_micro_usd: settledMicroUsd } = required(rows[0], accountId);
+    return { settledMicroUsd, stored: storedIn(rows), ...readDays(rows) };
+  }
 }
 
 /** Adds credit to an account's ledger. */
@@ -68,21 +81,25 @@ export function writeCredit(transaction: Transaction<Schema>, credit: NewCredit)
 /** Charges an account for a sandbox, unless that sandbox was charged before. */
 export function writeCharge(
   transaction: Transaction<Schema>,
-  sandbox: { readonly id: string; readonly accountId: string; readonly createdAtMs: number },
+  sandbox: Pick<SandboxRecord, 'id' | 'accountId' | 'size' | 'createdAtMs' | 'readyAtMs'>,
   charge: Charge,
 ): Promise<void> {
-  return writeEntry(transaction, {
+  const { amountMicroUsd, runtimeMs, atMs } = charge;
+  const fromMs = sandbox.readyAtMs ?? atMs - runtimeMs;
+  const parts = splitByDay({ fromMs, untilMs: fromMs + runtimeMs, amountMicroUsd });
+  const entry: LedgerEntriesTable = {
     id: `usage:${sandbox.id}`,
     account_id: sandbox.accountId,
     kind: 'usage',
-    amount_micro_usd: -charge.amountMicroUsd,
+    amount_micro_usd: -amountMicroUsd,
     sandbox_id: sandbox.id,
     sandbox_created_at_ms: sandbox.createdAtMs,
     snapshot_id: null,
-    runtime_ms: charge.runtimeMs,
+    runtime_ms: runtimeMs,
     note: '',
-    created_at_ms: charge.atMs,
-  });
+    created_at_ms: atMs,
+  };
+  return writeEntry(transaction, entry, daysOfRun(sandbox.size, parts));
 }
 
 /** Charges an account for storing a snapshot since it was last charged. */
@@ -92,7 +109,8 @@ export function writeStorageCharge(
   amountMicroUsd: number,
   nowMs: number,
 ): Promise<void> {
-  return writeEntry(transaction, {
+  const parts = splitByDay({ fromMs: charged_until_ms, untilMs: nowMs, amountMicroUsd });
+  const entry: LedgerEntriesTable = {
     id: `storage:${id}:${charged_until_ms}`,
     account_id,
     kind: 'storage',
@@ -103,7 +121,8 @@ export function writeStorageCharge(
     runtime_ms: null,
     note: '',
     created_at_ms: nowMs,
-  });
+  };
+  return writeEntry(transaction, entry, daysOfStorage(parts));
 }
 
 /** Locks the account against other transactions that write it, until this one ends; returns its settled balance and whether it is suspended. */
@@ -161,8 +180,12 @@ function selectStored(db: Kysely<Schema>, accountId: string) {
     .where('price_micro_usd_per_gb_month', '>', 0);
 }
 
-/** The only writer of balances: adds an entry and its amount together, unless the entry already exists. */
-async function writeEntry(transaction: Transaction<Schema>, entry: LedgerEntriesTable): Promise<void> {
+/** The only writer of balances: adds an entry, its amount and what it adds to the account's days together, unless the entry already exists. */
+async function writeEntry(
+  transaction: Transaction<Schema>,
+  entry: LedgerEntriesTable,
+  days: readonly LedgerDay[] = [],
+): Promise<void> {
   const inserted = await transaction
     .insertInto('ledger_entries')
     .values(entry)
@@ -175,6 +198,8 @@ async function writeEntry(transaction: Transaction<Schema>, entry: LedgerEntries
     .set((row) => ({ balance_micro_usd: row('balance_micro_usd', '+', entry.amount_micro_usd) }))
     .where('id', '=', entry.account_id)
     .execute();
+  // The account is locked by its update, so that entries that are written at once add to the days one after the other.
+  await addToDays(transaction, entry.account_id, days);
 }
 
 const none = sql<number | null>`cast(null as bigint)`;
