@@ -11,7 +11,7 @@ const deadlineMs = 300_000;
 
 /** A headless Chromium with its own home folder. */
 export interface TestBrowser {
-  /** Opens a URL in a new page. */
+  /** Opens a URL in a new page with a profile of its own, which ends with it. */
   open(url: string): Promise<Page>;
   /** Closes the browser and removes its home folder. */
   close(): Promise<void>;
@@ -58,8 +58,10 @@ async function trust(home: string, rootFile: string): Promise<void> {
 }
 
 async function openPage(browser: Browser, url: string): Promise<Page> {
-  const page = await browser.newPage();
-  page.setDefaultTimeout(deadlineMs);
+  const context = await browser.newContext();
+  context.setDefaultTimeout(deadlineMs);
+  const page = await context.newPage();
+  page.once('close', () => void context.close());
   await page.goto(url);
   return page;
 }
