@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noControlCharactersInRegex: they are what this file is about.
 /** How a piece of output looks. */
 export interface Style {
   readonly stream: 'stdout' | 'stderr';
@@ -28,18 +29,15 @@ export type Piece =
   | { readonly kind: 'text'; readonly text: string; readonly style: Style }
   | { readonly kind: 'newline' | 'return' | 'erase' };
 
-const escape = '\u001b';
+const escapeCharacter = '\u001b';
 /** An escape sequence that is longer than this is no sequence. Operating system commands, such as titles and links, may be long. */
 const longestSequence = 4_096;
 
 /** CSI, OSC and other strings up to their end, a character set, and sequences of two characters. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
 const sequence =
   /\u001b(?:\[([0-?]*)[ -/]*([@-~])|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
 const special = /[\u001b\n\r\b]/g;
 /** Controls that are not shown: they would be boxes or nothing. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
 const invisible =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -64,7 +62,7 @@ export class AnsiReader {
       start = match.index + 1;
       if (match[0] === '\n') pieces.push({ kind: 'newline' });
       else if (match[0] === '\r') pieces.push({ kind: 'return' });
-      else if (match[0] === escape) {
+      else if (match[0] === escapeCharacter) {
         const end = this.#readSequence(all, match.index, pieces);
         if (end === undefined) return pieces;
         start = end;
@@ -98,7 +96,6 @@ export class AnsiReader {
 
 /** Whether a text that begins with an escape character may become a sequence with more text. */
 function mayContinue(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
   return /^\u001b(?:$|\[[0-?]*[ -/]*$|[\]PX^_][^\u0007\u001b]*\u001b?$|[ -/]+$)/.test(text);
 }
 
