@@ -12,7 +12,7 @@ import { hasSession, sessionQuery } from './api/queries.ts';
 import { readCommandsSearch } from './commands/search-params.ts';
 import { NotFound, PageError } from './layout/error-pages.tsx';
 import { Loading, RootLayout } from './layout/root-layout.tsx';
-import { readFilter } from './sandboxes/filter.ts';
+import { readListSearch } from './sandboxes/list-search.ts';
 import { returnPath, signInTarget } from './sign-in/return-path.ts';
 
 interface RouterContext {
@@ -48,7 +48,7 @@ const indexRoute = createRoute({
 const sandboxesRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/sandboxes',
-  validateSearch: readFilter,
+  validateSearch: readListSearch,
   component: lazyRouteComponent(() => import('./sandboxes/sandboxes-page.tsx'), 'SandboxesPage'),
 });
 

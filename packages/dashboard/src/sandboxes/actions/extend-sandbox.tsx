@@ -25,10 +25,12 @@ export function ExtendSandbox({ sandbox, onClose }: ExtendSandboxProps) {
 interface ExtendSandboxesProps {
   readonly sandboxes: readonly Sandbox[];
   readonly onClose: () => void;
+  /** Called when some were extended, before `onClose`. */
+  readonly onExtended?: () => void;
 }
 
 /** Lets several sandboxes live longer, by the same time each. Those that are not running are left out. */
-export function ExtendSandboxes({ sandboxes: chosen, onClose }: ExtendSandboxesProps) {
+export function ExtendSandboxes({ sandboxes: chosen, onClose, onExtended }: ExtendSandboxesProps) {
   // The dialog keeps its rows while the sandboxes go on changing.
   const [sandboxes] = useState(() => chosen.filter(({ status }) => status === 'running'));
   const { data: account } = useQuery(accountQuery);
@@ -51,9 +53,10 @@ export function ExtendSandboxes({ sandboxes: chosen, onClose }: ExtendSandboxesP
       action="Extend"
       keep="Cancel"
       isDisabled={minutes === undefined || sandboxes.length === 0}
-      onSucceeded={(ids) =>
-        announce(ids.length === 1 ? 'The sandbox lives longer.' : `${countOf(ids.length)} extended.`)
-      }
+      onSucceeded={(ids) => {
+        announce(ids.length === 1 ? 'The sandbox lives longer.' : `${countOf(ids.length)} extended.`);
+        onExtended?.();
+      }}
       onClose={onClose}
     >
       <MinutesField
