@@ -9,6 +9,7 @@ import {
 } from '@tanstack/react-router';
 import { isSignedOut } from './api/failure.ts';
 import { hasSession, sessionQuery } from './api/queries.ts';
+import { readCommandsSearch } from './commands/search-params.ts';
 import { NotFound, PageError } from './layout/error-pages.tsx';
 import { Loading, RootLayout } from './layout/root-layout.tsx';
 import { readListSearch } from './sandboxes/list-search.ts';
@@ -66,6 +67,7 @@ const overviewRoute = createRoute({
 const commandsRoute = createRoute({
   getParentRoute: () => sandboxRoute,
   path: '/commands',
+  validateSearch: readCommandsSearch,
   component: lazyRouteComponent(() => import('./commands/commands-tab.tsx'), 'CommandsTab'),
 });
 

@@ -7,6 +7,7 @@ import { useNow } from '../parts/use-now.ts';
 import { costUsd, formatUsd } from '../sandboxes/lifetime.ts';
 import { Status } from '../sandboxes/status.tsx';
 import { TimeLeftBar } from '../sandboxes/time-left-bar.tsx';
+import { Actions } from './actions.tsx';
 
 /** The name, the state, and what can be done with the sandbox. Coming to the page moves the focus to the name. */
 export function SandboxHeader({ sandbox }: { readonly sandbox: Sandbox }) {
@@ -41,6 +42,7 @@ export function SandboxHeader({ sandbox }: { readonly sandbox: Sandbox }) {
         </p>
       </div>
 
+      <Actions sandbox={sandbox} />
       <Meters sandbox={sandbox} />
     </header>
   );
