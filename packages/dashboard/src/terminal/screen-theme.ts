@@ -33,6 +33,8 @@ const tokens = {
 export function readScreenTheme(element: HTMLElement): ITheme {
   // What `light-dark()` stands for is only known of a colour that is used.
   const probe = document.createElement('span');
+  // A transition, however short, would show the colour before.
+  probe.style.transition = 'none';
   element.append(probe);
   const theme = Object.fromEntries(
     Object.entries(tokens).map(([name, token]) => {

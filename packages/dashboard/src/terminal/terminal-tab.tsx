@@ -98,7 +98,7 @@ function Terminals({ id, running }: TerminalsProps) {
   return (
     <section
       aria-label="Terminals"
-      className="flex h-[max(22rem,calc(100dvh-20.5rem))] flex-col overflow-hidden rounded-lg border border-line bg-page"
+      className="flex h-[max(22rem,calc(100dvh-23rem))] flex-col overflow-hidden rounded-lg border border-line bg-page"
     >
       <div className="flex min-h-11 items-stretch border-line border-b bg-panel">
         <TabRow

@@ -4,28 +4,27 @@ import { sandboxes } from '../sample-data.ts';
 import type { FakeArea } from './area.ts';
 
 /** The terminals of the first running sandbox, and what they show. */
-const escape = '\x1b';
+const esc = '\x1b';
 const recorded: Readonly<Record<string, string>> = {
   term_aaaa: [
-    `${escape}]0;sandbox@nightly-build: /workspace${escape}\\`,
-    `${escape}[32msandbox@nightly-build${escape}[0m:${escape}[34m/workspace${escape}[0m$ ls --color -l`,
+    `${esc}]0;sandbox@nightly-build: /workspace${esc}\\${esc}[32msandbox@nightly-build${esc}[0m:${esc}[34m/workspace${esc}[0m$ ls --color -l`,
     'total 24',
-    `drwxr-xr-x 2 sandbox sandbox 4096 Nov 19 01:02 ${escape}[1;34mbuild${escape}[0m`,
-    `lrwxrwxrwx 1 sandbox sandbox   12 Nov 19 01:02 ${escape}[1;36mlatest${escape}[0m -> ${escape}[1;34mbuild${escape}[0m`,
-    `-rwxr-xr-x 1 sandbox sandbox  311 Nov 19 01:01 ${escape}[1;32mrun.sh${escape}[0m`,
+    `drwxr-xr-x 2 sandbox sandbox 4096 Nov 19 01:02 ${esc}[1;34mbuild${esc}[0m`,
+    `lrwxrwxrwx 1 sandbox sandbox   12 Nov 19 01:02 ${esc}[1;36mlatest${esc}[0m -> ${esc}[1;34mbuild${esc}[0m`,
+    `-rwxr-xr-x 1 sandbox sandbox  311 Nov 19 01:01 ${esc}[1;32mrun.sh${esc}[0m`,
     '-rw-r--r-- 1 sandbox sandbox 1843 Nov 19 00:58 notes.md',
-    `${escape}[32msandbox@nightly-build${escape}[0m:${escape}[34m/workspace${escape}[0m$ npm test`,
+    `${esc}[32msandbox@nightly-build${esc}[0m:${esc}[34m/workspace${esc}[0m$ npm test`,
     '',
     ...['red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'].map(
       (name, index) =>
-        `${escape}[${31 + index}m${name.padEnd(9)}${escape}[1mbold${escape}[0m ${escape}[${91 + index}mbright${escape}[0m ${escape}[7m reverse ${escape}[0m ${escape}[${41 + index}m behind ${escape}[0m`,
+        `${esc}[${31 + index}m${name.padEnd(9)}${esc}[1mbold${esc}[0m ${esc}[${91 + index}mbright${esc}[0m ${esc}[7m reverse ${esc}[0m ${esc}[${41 + index}m behind ${esc}[0m`,
     ),
-    Array.from({ length: 32 }, (_, index) => `${escape}[38;2;${255 - index * 8};${index * 8};160m█`).join('') +
-      `${escape}[0m true colour`,
-    ` ${escape}[1;32m✓${escape}[0m 214 tests ${escape}[2min 8.1 s${escape}[0m   日本語  ┌──┐ ${escape}[4munderlined${escape}[0m ${escape}[3mitalic${escape}[0m`,
-    `${escape}[32msandbox@nightly-build${escape}[0m:${escape}[34m/workspace${escape}[0m$ `,
+    Array.from({ length: 32 }, (_, index) => `${esc}[38;2;${255 - index * 8};${index * 8};160m█`).join('') +
+      `${esc}[0m true colour`,
+    ` ${esc}[1;32m✓${esc}[0m 214 tests ${esc}[2min 8.1 s${esc}[0m   日本語  ┌──┐ ${esc}[4munderlined${esc}[0m ${esc}[3mitalic${esc}[0m`,
+    `${esc}[32msandbox@nightly-build${esc}[0m:${esc}[34m/workspace${esc}[0m$ `,
   ].join('\r\n'),
-  term_bbbb: `${escape}]0;<img src=x onerror=alert(1)> of a very long title that a program has chosen${escape}\\$ htop`,
+  term_bbbb: `${esc}]0;<img src=x onerror=alert(1)> of a very long title that a program has chosen${esc}\\$ htop`,
 };
 
 interface FakeShells {
@@ -62,7 +61,7 @@ export const terminalArea: FakeArea = {
     const session = searchParams.get('session') ?? 'term_cccc';
     const size = { cols: Number(searchParams.get('cols')), rows: Number(searchParams.get('rows')) };
     sendFrame(socket, 'text', JSON.stringify({ type: 'ready', session, ...size }));
-    sendFrame(socket, 'bytes', `${escape}c${recorded[session] ?? '$ '}`);
+    sendFrame(socket, 'bytes', `${esc}c${recorded[session] ?? '$ '}`);
     if (shells.exitCode !== undefined) {
       sendFrame(socket, 'text', JSON.stringify({ type: 'exit', exit_code: shells.exitCode }));
       sendFrame(socket, 'close', Buffer.from([0x03, 0xe8]));
