@@ -13,7 +13,7 @@ export default defineConfig({
   // The style is minified with everything else; a pass of its own would also rewrite `light-dark()` for older browsers.
   plugins: [react(), tailwindcss({ optimize: false }), firstPaint(), xtermStyles()],
   server: { proxy: { '/app/api': 'http://127.0.0.1:8080', '/docs': 'http://127.0.0.1:8080' } },
-  build: { target: browsers, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 300 },
+  build: { target: browsers, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 500 },
 });
 
 /** Emits src/theme/first-paint.ts as a file of its own, which the page waits for. Modules run after the first paint, and inline scripts are forbidden. */

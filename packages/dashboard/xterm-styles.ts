@@ -7,7 +7,7 @@ const insertedStyle = /[\w.$]+\.createElement\("style"\),[\w.$]+\.appendChild\([
 const styleElements = 3;
 /** A style attribute, in which colours of single characters are added. */
 const styleAttribute = /(\w+)\.setAttribute\("style",`\$\{\1\.getAttribute\("style"\)\|\|""\}\$\{(\w+)\};`\)/g;
-const styleProperty = '$1.style.cssText+=`${$2};`';
+const styleProperty = '$1.style.cssText+=`$' + '{$2};`';
 const styleAttributes = 1;
 
 /**
@@ -25,12 +25,17 @@ export function xtermStyles(): Plugin {
         const elements = code.match(insertedStyle)?.length ?? 0;
         const attributes = code.match(styleAttribute)?.length ?? 0;
         if (elements !== styleElements || attributes !== styleAttributes || code.split('"style"').length - 1 !== 5) {
-          throw new Error(`xterm.js has other styles than expected: ${elements} elements and ${attributes} attributes.`);
+          throw new Error(
+            `xterm.js has other styles than expected: ${elements} elements and ${attributes} attributes.`,
+          );
         }
         const rewritten = code
           .replace(insertedStyle, 'new MayflyAdoptedStyle()')
           .replace(styleAttribute, styleProperty);
-        return { code: `import { AdoptedStyle as MayflyAdoptedStyle } from ${JSON.stringify(styleModule)};\n${rewritten}`, map: null };
+        return {
+          code: `import { AdoptedStyle as MayflyAdoptedStyle } from ${JSON.stringify(styleModule)};\n${rewritten}`,
+          map: null,
+        };
       },
     },
   };

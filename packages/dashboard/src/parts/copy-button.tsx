@@ -56,7 +56,7 @@ export function CopyButton({ text, what, look = 'plain', isSmall = false, onCopi
 }
 
 /** Returns whether it worked. The clipboard's own interface exists only on https and on localhost. */
-async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

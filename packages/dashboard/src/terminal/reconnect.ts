@@ -47,7 +47,10 @@ export function afterAnswer(told: Told, { session, failures }: Question): Next {
   const { ids, limit } = told;
   if (session !== undefined && !ids.includes(session)) return { kind: 'ended', exitCode: undefined };
   if (session === undefined && ids.length >= limit) {
-    return { kind: 'gone', reason: `The sandbox has ${ids.length} terminals, as many as it may. End one, then try again.` };
+    return {
+      kind: 'gone',
+      reason: `The sandbox has ${ids.length} terminals, as many as it may. End one, then try again.`,
+    };
   }
   if (failures < (session === undefined ? refusalsOfNew : refusalsOfRunning)) return { kind: 'retry' };
   const reason =
