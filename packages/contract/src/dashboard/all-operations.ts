@@ -11,6 +11,7 @@ import {
   signOut,
 } from './sessions.ts';
 import { confirmTwoFactor, disableTwoFactor, startTwoFactor } from './two-factor.ts';
+import { getLimits, listUsageDays } from './usage.ts';
 
 /** The operations that only the dashboard has. */
 export const dashboardOperations = {
@@ -28,6 +29,8 @@ export const dashboardOperations = {
   listApiKeys,
   createApiKey,
   revokeApiKey,
+  listUsageDays,
+  getLimits,
 } as const;
 
 export type DashboardOperations = typeof dashboardOperations;

@@ -17,3 +17,13 @@ export {
   type SessionSummary,
 } from './sessions.ts';
 export type { EnabledTwoFactor, TwoFactorSetup } from './two-factor.ts';
+export {
+  type AccountLimitsInUse,
+  type Quota,
+  type RateWindow,
+  type RunningSize,
+  type UsageDay,
+  type UsageDays,
+  type UsageItem,
+  usageItems,
+} from './usage.ts';

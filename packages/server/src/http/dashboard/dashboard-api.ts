@@ -10,11 +10,13 @@ import type { OwnAddress } from './own-origin.ts';
 import { addSessionAccess, type SessionAccessNeeds } from './session-access.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { twoFactorRoutes } from './two-factor-routes.ts';
+import { type UsageRouteNeeds, usageRoutes } from './usage-routes.ts';
 
 /** What /app/api needs besides the operations of /v1. */
 export type DashboardApiNeeds = SessionAccessNeeds &
   SignInNeeds &
   KeyRouteNeeds &
+  UsageRouteNeeds &
   ReadBodyNeeds & { readonly limits: { readonly bodyBytes: number } };
 
 type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -45,5 +47,6 @@ export function addDashboardApi(
   sessionRoutes(app, core, address);
   twoFactorRoutes(app, core);
   keyRoutes(app, core);
+  usageRoutes(app, core);
   mount(app);
 }
