@@ -13,6 +13,7 @@ import { NotFound, PageError } from './layout/error-pages.tsx';
 import { Loading, RootLayout } from './layout/root-layout.tsx';
 import { readFilter } from './sandboxes/filter.ts';
 import { returnPath, signInTarget } from './sign-in/return-path.ts';
+import { readUsageSearch } from './usage/period.ts';
 
 interface RouterContext {
   readonly queryClient: QueryClient;
@@ -102,6 +103,7 @@ const snapshotsRoute = createRoute({
 const usageRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/usage',
+  validateSearch: readUsageSearch,
   component: lazyRouteComponent(() => import('./usage/usage-page.tsx'), 'UsagePage'),
 });
 
