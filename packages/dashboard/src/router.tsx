@@ -14,6 +14,7 @@ import { NotFound, PageError } from './layout/error-pages.tsx';
 import { Loading, RootLayout } from './layout/root-layout.tsx';
 import { readListSearch } from './sandboxes/list-search.ts';
 import { returnPath, signInTarget } from './sign-in/return-path.ts';
+import { readUsageSearch } from './usage/period.ts';
 
 interface RouterContext {
   readonly queryClient: QueryClient;
@@ -104,6 +105,7 @@ const snapshotsRoute = createRoute({
 const usageRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/usage',
+  validateSearch: readUsageSearch,
   component: lazyRouteComponent(() => import('./usage/usage-page.tsx'), 'UsagePage'),
 });
 

@@ -13,6 +13,7 @@ import {
 } from './sessions.ts';
 import { listTerminals } from './terminals.ts';
 import { confirmTwoFactor, disableTwoFactor, startTwoFactor } from './two-factor.ts';
+import { getLimits, listUsageDays } from './usage.ts';
 
 /** The operations that only the dashboard has. */
 export const dashboardOperations = {
@@ -32,6 +33,8 @@ export const dashboardOperations = {
   revokeApiKey,
   streamChanges,
   listTerminals,
+  listUsageDays,
+  getLimits,
 } as const;
 
 export type DashboardOperations = typeof dashboardOperations;

@@ -18,3 +18,13 @@ export {
 } from './sessions.ts';
 export type { TerminalList } from './terminals.ts';
 export type { EnabledTwoFactor, TwoFactorSetup } from './two-factor.ts';
+export {
+  type AccountLimitsInUse,
+  type Quota,
+  type RateWindow,
+  type RunningSize,
+  type UsageDay,
+  type UsageDays,
+  type UsageItem,
+  usageItems,
+} from './usage.ts';

@@ -13,6 +13,7 @@ export interface DashboardOperation {
   readonly path: string;
   readonly summary: string;
   readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
   readonly body?: z.ZodType;
   /** The body of each success status. */
   readonly responses: Readonly<Record<number, z.ZodType>>;

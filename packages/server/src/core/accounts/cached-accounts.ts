@@ -47,6 +47,7 @@ export function cachedAccounts(
     setLimits: (id, limits) => invalidating(accounts.setLimits(id, limits)),
     addKey: (accountId, key, createdAtMs, maxActive) =>
       invalidating(accounts.addKey(accountId, key, createdAtMs, maxActive)),
+    use: (accountId) => accounts.use(accountId),
     noteKeyUses: (keyIds, usedAtMs) => accounts.noteKeyUses(keyIds, usedAtMs),
     revokeKey: (accountId, keyId, revokedAtMs) => invalidating(accounts.revokeKey(accountId, keyId, revokedAtMs)),
   };

@@ -29,6 +29,11 @@ export class Places {
     };
   }
 
+  /** The places that an account has taken. */
+  takenBy(accountId: string): number {
+    return this.#count(accountId);
+  }
+
   #count(id: string): number {
     return this.#taken.get(id) ?? 0;
   }

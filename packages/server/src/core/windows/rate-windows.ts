@@ -56,7 +56,7 @@ export class RateWindows {
 
   /** Counts a request of an account. */
   countRequest(account: AccountRecord): CountedRequest {
-    return this.#requests.take(account.id, account.limits.requestsPerMinute ?? this.#limits.requestsPerMinute);
+    return this.#requests.take(account.id, this.#requestLimit(account));
   }
 
   /** Counts a request of the dashboard with a session of an account, which the window of countRequest does not include. */
@@ -64,10 +64,26 @@ export class RateWindows {
     return this.#sessions.take(account.id, dashboardLimits.requestsPerMinute);
   }
 
+  /** The current windows of an account. Nothing is counted. */
+  statesOf(account: AccountRecord): { readonly [Window in 'requests' | 'creations' | 'sessions']: WindowState } {
+    return {
+      requests: this.#requests.stateOf(account.id, this.#requestLimit(account)),
+      creations: this.#creations.stateOf(account.id, this.#creationLimit(account)),
+      sessions: this.#sessions.stateOf(account.id, dashboardLimits.requestsPerMinute),
+    };
+  }
+
   /** Counts sandboxes that a request of an account creates, in addition to countRequest: all of them, or none if that would exceed the limit. */
   countCreations(account: AccountRecord, count: number): CountedRequest {
-    const limit = account.limits.creationsPerMinute ?? this.#limits.creationsPerMinute;
-    return this.#creations.take(account.id, limit, count);
+    return this.#creations.take(account.id, this.#creationLimit(account), count);
+  }
+
+  #requestLimit({ limits }: AccountRecord): number {
+    return limits.requestsPerMinute ?? this.#limits.requestsPerMinute;
+  }
+
+  #creationLimit({ limits }: AccountRecord): number {
+    return limits.creationsPerMinute ?? this.#limits.creationsPerMinute;
   }
 }
 

@@ -12,6 +12,7 @@ import { addSessionAccess, type SessionAccessNeeds } from './session-access.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { type TerminalListNeeds, terminalListRoutes } from './terminal-routes.ts';
 import { twoFactorRoutes } from './two-factor-routes.ts';
+import { type UsageRouteNeeds, usageRoutes } from './usage-routes.ts';
 
 /** What /app/api needs besides the operations of /v1. */
 export type DashboardApiNeeds = SessionAccessNeeds &
@@ -19,6 +20,7 @@ export type DashboardApiNeeds = SessionAccessNeeds &
   KeyRouteNeeds &
   ChangeRouteNeeds &
   TerminalListNeeds &
+  UsageRouteNeeds &
   ReadBodyNeeds & { readonly limits: { readonly bodyBytes: number } };
 
 type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -51,5 +53,6 @@ export function addDashboardApi(
   keyRoutes(app, core);
   changeRoutes(app, core);
   terminalListRoutes(app, core);
+  usageRoutes(app, core);
   mount(app);
 }

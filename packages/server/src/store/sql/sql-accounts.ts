@@ -1,8 +1,9 @@
 import { type AccountLimits, accountLimitNames } from '@mayfly/contract';
-import type { Selectable, Transaction } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import type {
   AccountRecord,
   AccountStore,
+  AccountUse,
   ApiKeyRecord,
   KeyOwner,
   NewAccount,
@@ -103,6 +104,49 @@ export class SqlAccounts implements AccountStore {
     );
     await this.#database.run('accounts.setLimits', (db) =>
       db.updateTable('accounts').set(columns).where('id', '=', id).execute(),
+    );
+  }
+
+  use(accountId: string): Promise<AccountUse> {
+    const count = sql<number>`cast(count(*) as bigint)`;
+    return this.#database.run('accounts.use', (db) =>
+      db
+        .selectFrom('accounts')
+        .select((account) => [
+          'stored_output_bytes as storedOutputBytes',
+          account
+            .selectFrom('sandboxes')
+            .select(count.as('count'))
+            .where('account_id', '=', accountId)
+            .where('status', 'in', ['provisioning', 'running'])
+            .$asScalar()
+            .$notNull()
+            .as('openSandboxes'),
+          account
+            .selectFrom('snapshots')
+            .select(count.as('count'))
+            .where('account_id', '=', accountId)
+            .$asScalar()
+            .$notNull()
+            .as('snapshots'),
+          account
+            .selectFrom('snapshots')
+            .select(sql<number>`cast(coalesce(sum(bytes), 0) as bigint)`.as('bytes'))
+            .where('account_id', '=', accountId)
+            .$asScalar()
+            .$notNull()
+            .as('snapshotBytes'),
+          account
+            .selectFrom('api_keys')
+            .select(count.as('count'))
+            .where('account_id', '=', accountId)
+            .where('revoked_at_ms', 'is', null)
+            .$asScalar()
+            .$notNull()
+            .as('activeKeys'),
+        ])
+        .where('accounts.id', '=', accountId)
+        .executeTakeFirstOrThrow(),
     );
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { account, newAccount, type OpenedStore } from '../fixtures.ts';
+import { account, insert, insertRunning, newAccount, newSnapshot, type OpenedStore } from '../fixtures.ts';
 
 export function describeAccounts(opened: OpenedStore): void {
   test('the first account is created once, and is found by its key', async () => {
@@ -98,5 +98,25 @@ export function describeAccounts(opened: OpenedStore): void {
     expect(await accounts.listKeys(account.id)).toEqual([
       { id: 'key_1', prefix: 'mf_', name: null, createdAtMs: 1, lastUsedAtMs: null, revokedAtMs: 9 },
     ]);
+  });
+
+  test('the use of limits counts what is open, stored and not revoked, of the account alone', async () => {
+    const { accounts, sandboxes, snapshots } = opened();
+    const nothing = { openSandboxes: 0, snapshots: 0, snapshotBytes: 0, activeKeys: 1, storedOutputBytes: 0 };
+    expect(await accounts.use(account.id)).toEqual(nothing);
+    await accounts.create(newAccount('2'));
+    await insert(opened(), 'sbx_provisioning');
+    await insertRunning(opened(), 'sbx_running');
+    await sandboxes.change(await insert(opened(), 'sbx_failed'), { status: 'failed' });
+    for (const id of ['snap_a', 'snap_b']) {
+      await snapshots.insert(newSnapshot(id, 'sbx_running'), () => undefined);
+    }
+    await snapshots.complete('snap_a', 7e12, 5);
+    await accounts.addKey(account.id, { id: 'key_more', hash: 'more', prefix: 'mf_' }, 1, 10);
+    await accounts.addKey(account.id, { id: 'key_old', hash: 'old', prefix: 'mf_' }, 1, 10);
+    await accounts.revokeKey(account.id, 'key_old', 2);
+    const used = { openSandboxes: 2, snapshots: 2, snapshotBytes: 7e12, activeKeys: 2, storedOutputBytes: 0 };
+    expect(await accounts.use(account.id)).toEqual(used);
+    expect(await accounts.use('acct_2')).toEqual(nothing);
   });
 }

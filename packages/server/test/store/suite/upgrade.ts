@@ -68,6 +68,30 @@ export function describeUpgrade(openEmpty: () => Promise<EmptyDatabase>): void {
     await store.close();
   });
 
+  test('charges from before days were summed up are on the day they were written, by the size of the record if there is one', async () => {
+    const empty = await openEmpty();
+    await migrateUpTo('0011', empty);
+    const { db, open } = empty;
+    const day = 86_400_000;
+    await sql`insert into sandboxes (id, account_id, size, status, timeout_minutes, created_at_ms, ready_at_ms, deleted_at_ms)
+      values ('sbx_kept', 'acct_1', 'large', 'deleted', 15, 1000, 1400, 2500)`.execute(db);
+    await sql`insert into ledger_entries (id, account_id, kind, amount_micro_usd, sandbox_id, runtime_ms, note, created_at_ms)
+      values ('usage:sbx_kept', 'acct_1', 'usage', -5, 'sbx_kept', 1100, '', ${3 * day}),
+        ('usage:sbx_removed', 'acct_1', 'usage', -6, 'sbx_removed', 10, '', ${4 * day - 1}),
+        ('usage:sbx_gone', 'acct_1', 'usage', -7, 'sbx_gone', 20, '', ${3 * day + 1}),
+        ('storage:snap:1', 'acct_1', 'storage', -2, null, null, '', ${4 * day}),
+        ('credit', 'acct_1', 'credit', 900, null, null, '', ${3 * day})`.execute(db);
+
+    const store = await open();
+    const { days } = await store.ledger.days('acct_1', 0);
+    expect(days.toSorted((one, other) => one.day - other.day || one.item.localeCompare(other.item))).toEqual([
+      { day: 3, item: 'large', amountMicroUsd: 5, runtimeMs: 1100, sandboxes: 1 },
+      { day: 3, item: 'unknown', amountMicroUsd: 13, runtimeMs: 30, sandboxes: 2 },
+      { day: 4, item: 'storage', amountMicroUsd: 2, runtimeMs: 0, sandboxes: 0 },
+    ]);
+    await store.close();
+  });
+
   test('keys from before they had names have none, and what they and operators did stays theirs', async () => {
     const empty = await openEmpty();
     await migrateUpTo('0010', empty);

@@ -21,6 +21,11 @@ export class OpenStreams {
     return this.#open.size;
   }
 
+  /** The open streams of an account. */
+  countOf(accountId: string): number {
+    return this.#places.takenBy(accountId);
+  }
+
   /** Throws a 429 if the sandbox or the account has too many. */
   open(accountId: string, sandboxId: string): OpenStream {
     const leave = this.#places.take(accountId, sandboxId);

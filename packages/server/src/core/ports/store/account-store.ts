@@ -49,6 +49,18 @@ export interface KeyOwner {
   readonly revokedAtMs: number | null;
 }
 
+/** How much of its limits an account uses. */
+export interface AccountUse {
+  /** Sandboxes that are provisioning or running. */
+  readonly openSandboxes: number;
+  /** Those in progress included. */
+  readonly snapshots: number;
+  readonly snapshotBytes: number;
+  readonly activeKeys: number;
+  /** Output of finished commands. */
+  readonly storedOutputBytes: number;
+}
+
 export interface AccountStore {
   /** Stores the account and its key, if any, if there is no account yet; false otherwise. */
   createFirst(account: NewAccount): Promise<boolean>;
@@ -70,4 +82,5 @@ export interface AccountStore {
   revokeKey(accountId: string, keyId: string, revokedAtMs: number): Promise<boolean>;
   /** Records that keys were used. */
   noteKeyUses(keyIds: readonly string[], usedAtMs: number): Promise<void>;
+  use(accountId: string): Promise<AccountUse>;
 }
