@@ -12,10 +12,6 @@ import { isSignedOut } from './failure.ts';
 import { listPage } from './list-page.ts';
 import { request } from './request.ts';
 
-const sandboxesPerPage = 50;
-/** Until changes are pushed, the list is read this often while the page is visible. */
-const sandboxesEveryMs = 4_000;
-
 /** What the service answered, kept while pages need it. Calls `onSignedOut` when an answer says that the session has ended. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   return new QueryClient({

@@ -26,11 +26,7 @@ interface EmptyListProps {
 export function EmptyList({ search, onCreate, onClear }: EmptyListProps) {
   const { status = 'current' } = search;
   const narrowed = isNarrowed(search);
-  const everything = useInfiniteQuery({
-    ...sandboxesQuery(true),
-    enabled: status === 'current' && !narrowed,
-    refetchInterval: false,
-  });
+  const everything = useInfiniteQuery({ ...sandboxesQuery(true), enabled: status === 'current' && !narrowed });
   if (narrowed) {
     return (
       <Box text="No sandbox matches.">

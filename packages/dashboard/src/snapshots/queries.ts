@@ -2,9 +2,6 @@ import { defaultLimits, type Snapshot, type SnapshotList } from '@mayfly/contrac
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query';
 import { listPage } from '../api/list-page.ts';
 
-/** While a snapshot is being taken, the list is read this often. */
-const creatingEveryMs = 3_000;
-
 /** The snapshots of the account, newest first, page by page. The service cannot list those of one sandbox. */
 export const snapshotsQuery = infiniteQueryOptions({
   queryKey: ['snapshots'],
@@ -13,8 +10,6 @@ export const snapshotsQuery = infiniteQueryOptions({
   initialPageParam: null as string | null,
   getNextPageParam: ({ next_cursor }) => next_cursor,
   select: ({ pages }): readonly Snapshot[] => pages.flatMap(({ data }) => data),
-  refetchInterval: ({ state }) =>
-    state.data?.pages.some(({ data }) => data.some(({ status }) => status === 'creating')) ? creatingEveryMs : false,
 });
 
 /** Reads the snapshots again after one was taken or deleted. */

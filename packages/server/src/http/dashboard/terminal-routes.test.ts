@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type StubService, stubService } from '../../../test/app/stub-service.ts';
-import { signedIn, type TestBrowser } from '../../../test/http/browser.ts';
+import { stubService } from '../../../test/app/stub-service.ts';
+import { type StubService, signedIn, type TestBrowser } from '../../../test/http/browser.ts';
 import { openTerminal, type TestTerminal } from '../../../test/http/terminal-client.ts';
 
 let service: StubService;
