@@ -62,7 +62,7 @@ export function ListToolbar({ search, typed, onType }: ListToolbarProps) {
         options={statusOptions}
         onChoose={(status) => change({ status })}
       />
-      <div className="flex flex-wrap gap-2 lg:ml-auto">
+      <div className="flex gap-2 max-sm:w-full lg:ml-auto">
         <Select
           label="Size"
           value={search.size ?? 'any'}

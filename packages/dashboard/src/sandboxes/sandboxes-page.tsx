@@ -18,12 +18,14 @@ import { arrange, isPastTheEnd, needsAllPages } from './arrange.ts';
 import { CreateSandbox } from './create/create-sandbox.tsx';
 import { EmptyList } from './empty-list.tsx';
 import { includesDeleted } from './filter.ts';
+import { FirstSandbox } from './first-sandbox.tsx';
 import { type ListSearch, withChange } from './list-search.ts';
 import { ListToolbar } from './list-toolbar.tsx';
 import type { SandboxAction } from './row-menu.tsx';
 import { SandboxTable } from './sandbox-table.tsx';
 import { emptySelection, isSelectable, type Selection, selectedAmong, toggleAll } from './selection.ts';
 import { SelectionBar } from './selection-bar.tsx';
+import { useFirstSteps } from './use-first-steps.ts';
 
 /** Ages and costs decide what is shown and where; that need not follow every second. */
 const arrangedEveryMs = 15_000;
@@ -55,6 +57,12 @@ export function SandboxesPage() {
     if (readsOn && !isFetching && !isFetchNextPageError) void fetchNextPage();
   }, [readsOn, isFetching, isFetchNextPageError, fetchNextPage]);
 
+  const {
+    steps,
+    isPending: mayBeFirst,
+    hide,
+  } = useFirstSteps(status === 'current' && !hasMore ? sandboxes.data : undefined);
+
   const selected = useMemo(() => selectedAmong(shown ?? [], selection), [shown, selection]);
   const act = useCallback((action: SandboxAction, sandbox: Sandbox) => setDialog({ action, sandbox }), []);
   const setCreating = (create: true | undefined) =>
@@ -79,7 +87,8 @@ export function SandboxesPage() {
         </div>
       }
     >
-      <ListToolbar search={search} typed={typed} onType={setTyped} />
+      {steps && <FirstSandbox steps={steps} onCreate={() => setCreating(true)} onHide={hide} />}
+      {!(isEmpty && steps) && <ListToolbar search={search} typed={typed} onType={setTyped} />}
       {sandboxes.isPending && isSlow && <Skeleton />}
       {sandboxes.isError && shown === undefined && (
         <ErrorNotice
@@ -111,7 +120,7 @@ export function SandboxesPage() {
           />
         </div>
       )}
-      {isEmpty && !hasMore && !sandboxes.isPlaceholderData && (
+      {isEmpty && !hasMore && !sandboxes.isPlaceholderData && !steps && !mayBeFirst && (
         <EmptyList
           search={shownSearch}
           onCreate={() => setCreating(true)}

@@ -10,6 +10,7 @@ import { Field } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/notice.tsx';
 import { useDelayed } from '../../parts/use-delayed.ts';
 import { refreshSnapshots } from '../../snapshots/queries.ts';
+import { newIdempotencyKey } from './idempotency-key.ts';
 
 /** A sandbox with much memory in use takes minutes. */
 const timeoutMs = 600_000;
@@ -24,7 +25,7 @@ export function TakeSnapshot({ sandbox, onClose }: TakeSnapshotProps) {
   const queryClient = useQueryClient();
   const [name, setName] = useState('');
   const [alias, setAlias] = useState('');
-  const [idempotencyKey] = useState(() => crypto.getRandomValues(new Uint32Array(4)).join('-'));
+  const [idempotencyKey] = useState(newIdempotencyKey);
   const take = useMutation({
     mutationFn: () =>
       request<Snapshot>(`/sandboxes/${sandbox.id}/snapshots`, {
