@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Execution, ExecutionSummary, Port, Snapshot, Stats } from '@mayfly/contract';
+import type { Execution, ExecutionSummary, Port, Stats } from '@mayfly/contract';
 import { endedSandboxes, sandboxes } from '../sample-data.ts';
 import { type Answer, type FakeArea, refusal } from './area.ts';
 
@@ -131,28 +131,6 @@ function port(number: number, token: string, ageMs: number): Port {
     port: number,
     url: `https://${token}.preview.example.com/`,
     created_at: ago(ageMs),
-  };
-}
-
-/** Those of the sandbox that is shown. */
-export const ownSnapshots: readonly Snapshot[] = [
-  snapshot('snap_creating', { name: 'before the upgrade', status: 'creating', bytes: 0, created_at: ago(4_000) }),
-  snapshot('snap_m4t7xk2q5w3vb6ynz7pahcdr', { name: 'after install', alias: 'web-app', created_at: ago(9 * minuteMs) }),
-  snapshot('snap_h5wd7xk2q5w3vb6ynz7pahcd', { name: null, created_at: ago(12 * minuteMs), bytes: 29_147_136 }),
-];
-
-function snapshot(id: string, more: Partial<Snapshot>): Snapshot {
-  return {
-    object: 'snapshot',
-    id,
-    name: null,
-    alias: null,
-    sandbox_id: shownId,
-    size: 'large',
-    status: 'ready',
-    bytes: 812_000_000,
-    created_at: ago(0),
-    ...more,
   };
 }
 

@@ -86,10 +86,14 @@ export const machineShots: readonly Shot[] = [
     path: `${shown}/ports`,
     act: (page) => page.getByRole('button', { name: 'QR code of port 3000' }).click(),
   },
-  { name: 'machine-snapshots', path: `${shown}/snapshots`, act: (page) => page.getByText('after install').waitFor() },
+  {
+    name: 'machine-snapshots',
+    path: `/sandboxes/${emptyId}/snapshots`,
+    act: (page) => page.getByText('after npm install', { exact: true }).waitFor(),
+  },
   {
     name: 'machine-snapshots-roll-back',
-    path: `${shown}/snapshots`,
-    act: (page) => page.getByRole('button', { name: 'Roll back to after install' }).click(),
+    path: `/sandboxes/${emptyId}/snapshots`,
+    act: (page) => page.getByRole('button', { name: 'Roll back to after npm install' }).click(),
   },
 ];
