@@ -1,10 +1,10 @@
 import type { Execution, ExecutionSummary } from '@mayfly/contract';
 import { useQueryClient } from '@tanstack/react-query';
-import { ChevronDown, ChevronUp, Download, Search, X } from 'lucide-react';
+import { ChevronDown, ChevronUp, Download, Info, Search, X } from 'lucide-react';
 import { type KeyboardEvent, useCallback, useEffect, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { ErrorNotice, Notice } from '../parts/notice.tsx';
+import { ErrorNotice } from '../parts/notice.tsx';
 import { useNow } from '../parts/use-now.ts';
 import { formatSize } from '../sandbox/stats/bytes.ts';
 import { describeResult, formatLength, lengthMs } from './describe.ts';
@@ -119,9 +119,10 @@ function Dropped({ output, execution }: { readonly output: LiveOutput; readonly 
   ].filter((note) => typeof note === 'string');
   if (notes.length === 0) return null;
   return (
-    <div className="border-line border-b px-2 py-1.5">
-      <Notice>{notes.join(' ')}</Notice>
-    </div>
+    <p role="status" className="flex items-start gap-2 border-line border-b bg-tint px-4 py-1.5 text-[0.8rem]">
+      <Info size={15} aria-hidden className="mt-0.5 shrink-0 text-accent" />
+      {notes.join(' ')}
+    </p>
   );
 }
 
