@@ -37,7 +37,7 @@ export function ExecutionView({ id, summary, command, onClose }: ExecutionViewPr
   return (
     <section
       aria-label={`Output of ${command ?? id}`}
-      className="flex h-[min(42rem,75dvh)] min-w-0 animate-appear flex-col overflow-hidden rounded-lg border border-line"
+      className="flex max-h-[min(42rem,75dvh)] min-w-0 animate-appear flex-col overflow-hidden rounded-lg border border-line"
     >
       <header className="border-line border-b bg-panel py-2 pr-2 pl-4">
         <div className="flex items-start gap-2">

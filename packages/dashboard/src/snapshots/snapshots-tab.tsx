@@ -1,4 +1,4 @@
-import type { Sandbox, Snapshot, SnapshotStatus } from '@mayfly/contract';
+import type { Sandbox, Snapshot } from '@mayfly/contract';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Camera, History, Trash2 } from 'lucide-react';
@@ -9,12 +9,13 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { ErrorNotice } from '../parts/notice.tsx';
 import { Skeleton } from '../parts/page.tsx';
 import { useDelayed } from '../parts/use-delayed.ts';
-import { DeleteSnapshot } from '../sandbox/delete-snapshot.tsx';
 import { useSandbox } from '../sandbox/queries.ts';
 import { RollBack } from '../sandbox/roll-back.tsx';
-import { formatSize } from '../sandbox/stats/bytes.ts';
 import { TakeSnapshot } from '../sandboxes/actions/take-snapshot.tsx';
+import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { snapshotsQuery } from './queries.ts';
+import { formatSize } from './size.ts';
+import { SnapshotStatus } from './snapshot-status.tsx';
 
 type Chosen = { readonly what: 'take' } | { readonly what: 'roll-back' | 'delete'; readonly snapshot: Snapshot };
 
@@ -116,7 +117,7 @@ function SnapshotRow({ snapshot, sandbox, onChoose }: SnapshotRowProps) {
         </span>
       </th>
       <td className="corner">
-        <SnapshotState status={status} />
+        <SnapshotStatus status={status} />
       </td>
       <td data-label="On disk" className="number">
         {isReady ? formatSize(bytes) : '–'}
@@ -148,19 +149,6 @@ function SnapshotRow({ snapshot, sandbox, onChoose }: SnapshotRowProps) {
         </span>
       </td>
     </tr>
-  );
-}
-
-const states: Readonly<Record<SnapshotStatus, { readonly label: string; readonly colour: string }>> = {
-  creating: { label: 'Being taken', colour: 'text-blue' },
-  ready: { label: 'Ready', colour: 'text-green' },
-  failed: { label: 'Failed', colour: 'text-red' },
-};
-
-function SnapshotState({ status }: { readonly status: SnapshotStatus }) {
-  const { label, colour } = states[status];
-  return (
-    <span className={`rounded-full bg-current/11 px-2.5 py-0.5 text-[0.8rem] font-medium ${colour}`}>{label}</span>
   );
 }
 
