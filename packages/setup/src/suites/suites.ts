@@ -173,6 +173,17 @@ const rows: readonly Row[] = [
     alone: networkChanges,
   },
   {
+    name: 'dashboard/machine',
+    shows:
+      'the page of one sandbox in Chromium: charts, commands, ports, snapshots, and what is left when it has ended',
+    sources: [
+      'packages/dashboard',
+      ...server('http/dashboard', 'http/routes', 'core/executions', 'core/previews', 'core/snapshots'),
+      ...setup('steps/dashboard.ts'),
+    ],
+    alone: networkChanges,
+  },
+  {
     name: 'documentation/numbers',
     shows: 'times, limits and prices in the documentation are those of the code',
     sources: [
