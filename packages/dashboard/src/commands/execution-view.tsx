@@ -4,6 +4,7 @@ import { ChevronDown, ChevronUp, Download, Info, Search, X } from 'lucide-react'
 import { type KeyboardEvent, useCallback, useEffect, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { formatDuration } from '../parts/duration.ts';
 import { ErrorNotice } from '../parts/notice.tsx';
 import { useNow } from '../parts/use-now.ts';
 import { formatSize } from '../sandbox/stats/bytes.ts';
@@ -103,7 +104,7 @@ function Length({ execution }: { readonly execution: ExecutionSummary }) {
   const nowMs = useNow();
   const ms = lengthMs(execution, nowMs);
   if (ms === undefined) return null;
-  return execution.status === 'running' ? `for ${formatLength(Math.floor(ms / 1_000) * 1_000)}` : formatLength(ms);
+  return execution.status === 'running' ? `for ${formatDuration(ms)}` : formatLength(ms);
 }
 
 /** Says what of the output is not there, and where it went. */
