@@ -18,7 +18,9 @@ const iconButton = 'grid size-8 shrink-0 place-items-center rounded-md text-soft
 export function PreviewFrame({ port: { port, url }, onClose }: PreviewFrameProps) {
   const [loads, setLoads] = useState(0);
   const section = useRef<HTMLElement>(null);
-  useEffect(() => section.current?.scrollIntoView({ block: 'nearest' }), []);
+  useEffect(() => {
+    section.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   return (
     <section
       ref={section}
