@@ -53,16 +53,18 @@ const extensions: Readonly<Record<Language, string>> = {
 };
 
 /** Whole names, in lower case. */
-const names: Readonly<Record<string, Language>> = {
-  dockerfile: 'dockerfile',
-  containerfile: 'dockerfile',
-  gemfile: 'ruby',
-  rakefile: 'ruby',
-  vagrantfile: 'ruby',
-  'cargo.lock': 'toml',
-  'poetry.lock': 'toml',
-  'uv.lock': 'toml',
-};
+const names = new Map<string, Language>(
+  Object.entries({
+    dockerfile: 'dockerfile',
+    containerfile: 'dockerfile',
+    gemfile: 'ruby',
+    rakefile: 'ruby',
+    vagrantfile: 'ruby',
+    'cargo.lock': 'toml',
+    'poetry.lock': 'toml',
+    'uv.lock': 'toml',
+  } as const),
+);
 
 const byExtension = new Map(
   Object.entries(extensions).flatMap(([language, list]) => list.split(' ').map((one) => [one, language as Language])),
@@ -79,26 +81,28 @@ const interpreters: readonly (readonly [RegExp, Language])[] = [
 /** The language of a file by its name, or by the interpreter in its first line. Undefined for plain text. */
 export function languageOf(name: string, firstLine = ''): Language | undefined {
   const lower = name.toLowerCase();
-  const whole = names[lower] ?? (lower.startsWith('dockerfile.') ? 'dockerfile' : undefined);
+  const whole = names.get(lower) ?? (lower.startsWith('dockerfile.') ? 'dockerfile' : undefined);
   const extension = lower.includes('.') ? lower.slice(lower.lastIndexOf('.') + 1) : '';
   const known = whole ?? byExtension.get(extension);
   if (known !== undefined || !firstLine.startsWith('#!')) return known;
   return interpreters.find(([pattern]) => pattern.test(firstLine))?.[1];
 }
 
-const imageTypes: Readonly<Record<string, string>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  avif: 'image/avif',
-  bmp: 'image/bmp',
-  ico: 'image/x-icon',
-  svg: 'image/svg+xml',
-};
+const imageTypes = new Map(
+  Object.entries({
+    png: 'image/png',
+    jpg: 'image/jpeg',
+    jpeg: 'image/jpeg',
+    gif: 'image/gif',
+    webp: 'image/webp',
+    avif: 'image/avif',
+    bmp: 'image/bmp',
+    ico: 'image/x-icon',
+    svg: 'image/svg+xml',
+  }),
+);
 
 /** The media type of an image that browsers show; undefined for other files. */
 export function imageTypeOf(name: string): string | undefined {
-  return imageTypes[name.slice(name.lastIndexOf('.') + 1).toLowerCase()];
+  return imageTypes.get(name.slice(name.lastIndexOf('.') + 1).toLowerCase());
 }
