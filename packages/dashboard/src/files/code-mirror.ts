@@ -131,7 +131,7 @@ export function openEditor(element: HTMLElement, options: EditorOptions): Editor
           if (update.docChanged) options.onChange();
         }),
         keymap.of([
-          { key: 'Mod-s', preventDefault: true, run: () => (options.onSave(), true) },
+          { key: 'Mod-s', preventDefault: true, run: saveWith(options.onSave) },
           ...defaultKeymap,
           ...searchKeymap,
           ...historyKeymap,
@@ -158,6 +158,13 @@ export function openEditor(element: HTMLElement, options: EditorOptions): Editor
       isDisposed = true;
       view.destroy();
     },
+  };
+}
+
+function saveWith(onSave: () => void): () => boolean {
+  return () => {
+    onSave();
+    return true;
   };
 }
 
