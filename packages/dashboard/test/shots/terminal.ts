@@ -86,7 +86,7 @@ export const terminalShots: readonly Shot[] = [
     path: files('/workspace'),
     act: async (page) => {
       const content = Buffer.from('hello');
-      const names = ['report.txt', 'notes.md', '<b>bold</b>.txt'];
+      const names = ['report.txt', 'notes.md', '<b>bold.txt'];
       const sent = names.map((name) => ({ name, mimeType: 'text/plain', buffer: content }));
       const large = { name: 'movie.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(8_388_609) };
       await page.getByLabel('Files to upload').setInputFiles([...sent, large]);
