@@ -16,6 +16,7 @@ export {
   fixedLimits,
   formatBytes,
   type Limits,
+  maxForkCount,
   operatorLimitKeys,
   workspacePath,
 } from './limits.ts';
@@ -67,7 +68,7 @@ export {
   type WrittenFile,
   writtenFileSchema,
 } from './resources/file.ts';
-export { type ForkList, type ForkResult, forkListSchema, forkResultSchema, maxForkCount } from './resources/fork.ts';
+export { type ForkList, type ForkResult, forkListSchema, forkResultSchema } from './resources/fork.ts';
 export {
   type ClosedPort,
   closedPortSchema,
@@ -82,13 +83,9 @@ export {
   type Sandbox,
   type SandboxList,
   type SandboxStatus,
-  type SizeName,
-  type SizeResources,
   sandboxListSchema,
   sandboxSchema,
   sandboxStatuses,
-  sizeNames,
-  sizes,
 } from './resources/sandbox.ts';
 export {
   type DeletedSnapshot,
@@ -102,3 +99,4 @@ export {
 } from './resources/snapshot.ts';
 export { type Stats, statsSchema } from './resources/stats.ts';
 export type { Ticket } from './resources/ticket.ts';
+export { type SizeName, type SizeResources, sizeNames, sizes } from './sizes.ts';

@@ -82,6 +82,9 @@ export const fixedLimits = Object.freeze({
   terminalMessageBytes: 262_144,
 });
 
+/** How many copies one fork may make. */
+export const maxForkCount = 20;
+
 /** The limits that an operator can also set for a single account. */
 export const accountLimitNames = [
   'requestsPerMinute',

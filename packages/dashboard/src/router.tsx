@@ -9,9 +9,10 @@ import {
 } from '@tanstack/react-router';
 import { isSignedOut } from './api/failure.ts';
 import { hasSession, sessionQuery } from './api/queries.ts';
+import { readCommandsSearch } from './commands/search-params.ts';
 import { NotFound, PageError } from './layout/error-pages.tsx';
 import { Loading, RootLayout } from './layout/root-layout.tsx';
-import { readFilter } from './sandboxes/filter.ts';
+import { readListSearch } from './sandboxes/list-search.ts';
 import { returnPath, signInTarget } from './sign-in/return-path.ts';
 import { readUsageSearch } from './usage/period.ts';
 
@@ -48,7 +49,7 @@ const indexRoute = createRoute({
 const sandboxesRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/sandboxes',
-  validateSearch: readFilter,
+  validateSearch: readListSearch,
   component: lazyRouteComponent(() => import('./sandboxes/sandboxes-page.tsx'), 'SandboxesPage'),
 });
 
@@ -67,6 +68,7 @@ const overviewRoute = createRoute({
 const commandsRoute = createRoute({
   getParentRoute: () => sandboxRoute,
   path: '/commands',
+  validateSearch: readCommandsSearch,
   component: lazyRouteComponent(() => import('./commands/commands-tab.tsx'), 'CommandsTab'),
 });
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import { type Answer, type FakeArea, type FakeRequest, type FakeState, refusal } from './fake/area.ts';
+import { changesArea } from './fake/changes.ts';
 import { listArea } from './fake/list.ts';
 import { machineArea } from './fake/machine.ts';
 import { terminalArea } from './fake/terminal.ts';
@@ -20,7 +21,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-const areas: readonly FakeArea[] = [listArea, machineArea, terminalArea, usageArea];
+const areas: readonly FakeArea[] = [changesArea, listArea, machineArea, terminalArea, usageArea];
 
 /** The built page over made-up answers, for looking at states that are hard to bring about. */
 export async function startFakeService() {

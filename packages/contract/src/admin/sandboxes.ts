@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { sandboxStatuses, sizeNames } from '../resources/sandbox.ts';
+import { sandboxStatuses } from '../resources/sandbox.ts';
+import { sizeNames } from '../sizes.ts';
 import { accountParameters, adminOperation } from './protocol.ts';
 
 /** A sandbox as an operator sees it. */

@@ -1,4 +1,5 @@
 import type { Operations } from '../operations/all-operations.ts';
+import { streamChanges } from './changes.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './keys.ts';
 import {
   deleteOtherSessions,
@@ -10,6 +11,7 @@ import {
   signInWithLink,
   signOut,
 } from './sessions.ts';
+import { listTerminals } from './terminals.ts';
 import { confirmTwoFactor, disableTwoFactor, startTwoFactor } from './two-factor.ts';
 import { getLimits, listUsageDays } from './usage.ts';
 
@@ -29,6 +31,8 @@ export const dashboardOperations = {
   listApiKeys,
   createApiKey,
   revokeApiKey,
+  streamChanges,
+  listTerminals,
   listUsageDays,
   getLimits,
 } as const;

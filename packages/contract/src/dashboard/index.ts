@@ -16,6 +16,7 @@ export {
   type SessionList,
   type SessionSummary,
 } from './sessions.ts';
+export type { TerminalList } from './terminals.ts';
 export type { EnabledTwoFactor, TwoFactorSetup } from './two-factor.ts';
 export {
   type AccountLimitsInUse,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { integerParameter, parameterOr } from '../fields.ts';
 import { fixedLimits } from '../limits.ts';
-import { sizeNames } from '../resources/sandbox.ts';
+import { sizeNames } from '../sizes.ts';
 import { dashboardOperation } from './operation.ts';
 
 /** What usage is counted under: a size, runs whose size is not known any more, or the storage of snapshots. */

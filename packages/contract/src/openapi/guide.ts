@@ -1,7 +1,7 @@
 import { type ErrorEntry, errorTable, errorTypes, retryCategories } from '../error-table.ts';
 import { fixedLimits, formatBytes, type Limits, workspacePath } from '../limits.ts';
 import { commonErrors } from '../operations/operation.ts';
-import { sizeNames, sizes } from '../resources/sandbox.ts';
+import { sizeNames, sizes } from '../sizes.ts';
 import { limitTable } from './limit-table.ts';
 import { errorExample } from './responses.ts';
 import type { CodeSample } from './types.ts';

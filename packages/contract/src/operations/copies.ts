@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldOr, integerField, optionalBody, textField } from '../fields.ts';
-import { fixedLimits, type Limits } from '../limits.ts';
-import { forkListSchema, maxForkCount } from '../resources/fork.ts';
+import { fixedLimits, type Limits, maxForkCount } from '../limits.ts';
+import { forkListSchema } from '../resources/fork.ts';
 import { sandboxSchema } from '../resources/sandbox.ts';
 import { operation, sandboxParameters } from './operation.ts';
 

@@ -12,7 +12,8 @@ import {
   textField,
 } from '../fields.ts';
 import { fixedLimits, type Limits } from '../limits.ts';
-import { deletedSandboxSchema, sandboxListSchema, sandboxSchema, sizeNames } from '../resources/sandbox.ts';
+import { deletedSandboxSchema, sandboxListSchema, sandboxSchema } from '../resources/sandbox.ts';
+import { sizeNames } from '../sizes.ts';
 import { idempotencyHeaders, operation, sandboxParameters } from './operation.ts';
 
 const { nameCharacters } = fixedLimits;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { cursorParameter, fieldOr, integerParameter, optionalBody, parameterOr, textField } from '../fields.ts';
 import { fixedLimits, type Limits } from '../limits.ts';
-import { sizeNames } from '../resources/sandbox.ts';
 import { deletedSnapshotSchema, snapshotListSchema, snapshotSchema } from '../resources/snapshot.ts';
+import { sizeNames } from '../sizes.ts';
 import { idempotencyHeaders, operation, sandboxParameters, snapshotParameters } from './operation.ts';
 
 const { nameCharacters, aliasCharacters } = fixedLimits;

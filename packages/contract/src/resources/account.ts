@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountId } from '../fields.ts';
-import type { SizeName } from './sandbox.ts';
+import type { SizeName } from '../sizes.ts';
 
 export const accountSchema = z
   .object({

@@ -2,9 +2,6 @@ import { z } from 'zod';
 import { errorBodySchema } from '../error-table.ts';
 import { sandboxSchema } from './sandbox.ts';
 
-/** How many copies one fork may make. */
-export const maxForkCount = 20;
-
 /** What became of one copy: either a sandbox or an error. */
 export const forkResultSchema = z
   .object({

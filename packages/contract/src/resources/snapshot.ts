@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listEnvelope, sandboxId, snapshotId, timestamp } from '../fields.ts';
-import { sizeNames } from './sandbox.ts';
+import { sizeNames } from '../sizes.ts';
 
 /** Sandboxes are created only from snapshots that are `ready`. */
 export const snapshotStatuses = ['creating', 'ready', 'failed'] as const;

@@ -1,4 +1,4 @@
-import type { Account, Sandbox, SandboxList } from '@mayfly/contract';
+import { type Account, defaultLimits, type Sandbox, type SandboxList } from '@mayfly/contract';
 import type { ApiKeyList, Session, SessionList } from '@mayfly/contract/dashboard';
 import {
   infiniteQueryOptions,
@@ -9,11 +9,8 @@ import {
   queryOptions,
 } from '@tanstack/react-query';
 import { isSignedOut } from './failure.ts';
+import { listPage } from './list-page.ts';
 import { request } from './request.ts';
-
-/** Until changes are pushed, the list is read this often while the page is visible. */
-const sandboxesEveryMs = 4_000;
-const sandboxesPerPage = 50;
 
 /** What the service answered, kept while pages need it. Calls `onSignedOut` when an answer says that the session has ended. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
@@ -83,23 +80,20 @@ export const sessionsQuery = queryOptions({
   queryFn: ({ signal }) => request<SessionList>('/sessions', { signal }),
 });
 
-/** Sandboxes, newest first, page by page. */
+/** Sandboxes, newest first, page by page. Changes are pushed into it, see changes.ts. */
 export function sandboxesQuery(includeDeleted: boolean) {
   return infiniteQueryOptions({
     queryKey: ['sandboxes', { includeDeleted }],
     queryFn: ({ signal, pageParam }) =>
-      request<SandboxList>(`/sandboxes?${sandboxesParameters(includeDeleted, pageParam)}`, { signal }),
+      listPage<SandboxList>('/sandboxes', {
+        limit: defaultLimits.maxPageSize,
+        cursor: pageParam,
+        ...(includeDeleted && { parameters: { include_deleted: 'true' } }),
+        signal,
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor }) => next_cursor,
     select: ({ pages }): readonly Sandbox[] => pages.flatMap(({ data }) => data),
     placeholderData: keepPreviousData,
-    refetchInterval: sandboxesEveryMs,
   });
-}
-
-function sandboxesParameters(includeDeleted: boolean, cursor: string | null): string {
-  const parameters = new URLSearchParams({ limit: `${sandboxesPerPage}` });
-  if (includeDeleted) parameters.set('include_deleted', 'true');
-  if (cursor !== null) parameters.set('starting_after', cursor);
-  return parameters.toString();
 }

@@ -8,6 +8,8 @@ export interface RequestOptions {
   readonly body?: unknown;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
+  /** Makes a repeated create return what the first one made. */
+  readonly idempotencyKey?: string;
 }
 
 const prefix = '/app/api';
@@ -15,7 +17,7 @@ const defaultTimeoutMs = 20_000;
 
 /** Returns the body of the service's answer to a request below /app/api. Throws RequestFailure, or the reason of the signal. */
 export async function request<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
-  const { method = 'GET', body, signal, timeoutMs = defaultTimeoutMs } = options;
+  const { method = 'GET', body, signal, timeoutMs = defaultTimeoutMs, idempotencyKey } = options;
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(`${prefix}${path}`, {
@@ -23,7 +25,11 @@ export async function request<Answer>(path: string, options: RequestOptions = {}
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       credentials: 'same-origin',
       cache: 'no-store',
-      headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
+      headers: {
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const answer = await readJson(response);

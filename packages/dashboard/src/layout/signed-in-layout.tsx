@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { BookOpen, Box, Camera, ChartColumn, ChevronDown, CircleUser, KeyRound, LogOut, Settings } from 'lucide-react';
+import { useAccountChanges } from '../api/changes.ts';
 import { leaveSession, sessionQuery } from '../api/queries.ts';
 import { request } from '../api/request.ts';
 import { announce } from '../parts/announcements.tsx';
@@ -23,6 +24,7 @@ const activePlace = { className: '!text-ink font-medium after:bg-accent' };
 
 /** The header with the way to every page, and the page. */
 export function SignedInLayout() {
+  useAccountChanges();
   return (
     <>
       <button

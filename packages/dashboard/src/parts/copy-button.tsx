@@ -5,7 +5,8 @@ import { Button, type ButtonLook } from './button.tsx';
 const shownMs = 2_000;
 
 interface CopyButtonProps {
-  readonly text: string;
+  /** A function is called when it is copied, for what is long or changes often. */
+  readonly text: string | (() => string);
   /** What is copied: "the key". */
   readonly what: string;
   readonly look?: ButtonLook;
@@ -23,7 +24,7 @@ export function CopyButton({ text, what, look = 'plain', isSmall = false, onCopi
     return () => clearTimeout(timer);
   }, [result]);
   const copy = async () => {
-    const isCopied = await copyText(text);
+    const isCopied = await copyText(typeof text === 'string' ? text : text());
     setResult(isCopied ? 'copied' : 'failed');
     if (isCopied) onCopied?.();
   };
@@ -55,7 +56,7 @@ export function CopyButton({ text, what, look = 'plain', isSmall = false, onCopi
 }
 
 /** Returns whether it worked. The clipboard's own interface exists only on https and on localhost. */
-async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

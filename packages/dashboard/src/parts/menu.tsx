@@ -1,5 +1,5 @@
 import { Check } from 'lucide-react';
-import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 
 interface MenuProps {
   /** What the button does, for those who cannot see it. */
@@ -29,10 +29,20 @@ export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
     shown.style.top = `${edge.bottom + gapPx}px`;
     shown.style.right = `${document.documentElement.clientWidth - edge.right}px`;
     shown.showPopover();
+    const above = edge.top - gapPx - shown.offsetHeight;
+    // Near the lower edge of the window it opens upwards.
+    if (edge.bottom + gapPx + shown.offsetHeight > innerHeight && above > 0) shown.style.top = `${above}px`;
     itemsOf(shown)
       .at(first === 'first' ? 0 : -1)
-      ?.focus();
+      ?.focus({ preventScroll: true });
   };
+  useEffect(() => {
+    if (!isOpen) return;
+    // It does not move with the page.
+    const close = () => menu.current?.hidePopover();
+    window.addEventListener('scroll', close, { passive: true });
+    return () => window.removeEventListener('scroll', close);
+  }, [isOpen]);
   const onButtonKey = (event: KeyboardEvent) => {
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
     event.preventDefault();
@@ -109,11 +119,14 @@ interface MenuItemProps {
   readonly icon: ReactNode;
   readonly label: string;
   readonly onSelect: () => void;
+  /** It destroys something. */
+  readonly isDangerous?: boolean;
 }
 
-export function MenuItem({ icon, label, onSelect }: MenuItemProps) {
+export function MenuItem({ icon, label, onSelect, isDangerous = false }: MenuItemProps) {
+  const colour = isDangerous ? '!text-red hover:!bg-red/9 focus:!bg-red/9' : '';
   return (
-    <button type="button" role="menuitem" tabIndex={-1} className={itemClass} onClick={onSelect}>
+    <button type="button" role="menuitem" tabIndex={-1} className={`${itemClass} ${colour}`} onClick={onSelect}>
       {icon}
       {label}
     </button>

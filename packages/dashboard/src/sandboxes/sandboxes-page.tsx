@@ -1,55 +1,94 @@
-import type { Sandbox } from '@mayfly/contract';
+import type { Account, Sandbox } from '@mayfly/contract';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { accountQuery, sandboxesQuery } from '../api/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorNotice } from '../parts/notice.tsx';
 import { Page, Skeleton } from '../parts/page.tsx';
-import { Segments } from '../parts/segments.tsx';
 import { useDelayed } from '../parts/use-delayed.ts';
 import { useNow } from '../parts/use-now.ts';
-import { type Filter, filters, includesDeleted, isShown, searchOf } from './filter.ts';
+import { DeleteSandboxes } from './actions/delete-sandboxes.tsx';
+import { ExtendSandbox, ExtendSandboxes } from './actions/extend-sandbox.tsx';
+import { ForkSandbox } from './actions/fork-sandbox.tsx';
+import { countOf } from './actions/names.ts';
+import { TakeSnapshot } from './actions/take-snapshot.tsx';
+import { arrange, isPastTheEnd, needsAllPages } from './arrange.ts';
+import { CreateSandbox } from './create/create-sandbox.tsx';
+import { EmptyList } from './empty-list.tsx';
+import { includesDeleted } from './filter.ts';
 import { FirstSandbox } from './first-sandbox.tsx';
-import { SandboxRow } from './sandbox-row.tsx';
-import { SnippetTabs } from './snippet-tabs.tsx';
+import { type ListSearch, withChange } from './list-search.ts';
+import { ListToolbar } from './list-toolbar.tsx';
+import type { SandboxAction } from './row-menu.tsx';
+import { SandboxTable } from './sandbox-table.tsx';
+import { emptySelection, isSelectable, type Selection, selectedAmong, toggleAll } from './selection.ts';
+import { SelectionBar } from './selection-bar.tsx';
+import { useFirstSteps } from './use-first-steps.ts';
 
-const labels: Readonly<Record<Filter, string>> = {
-  current: 'Current',
-  running: 'Running',
-  failed: 'Failed',
-  ended: 'Ended',
-  all: 'All',
-};
+/** Ages and costs decide what is shown and where; that need not follow every second. */
+const arrangedEveryMs = 15_000;
 
-/** What an empty list says. */
-const nothing: Readonly<Record<Exclude<Filter, 'all'>, string>> = {
-  current: 'No sandbox at the moment.',
-  running: 'No sandbox is running.',
-  failed: 'No sandbox has failed. Good.',
-  ended: 'No sandbox has ended yet.',
-};
+/** The dialog that is open for a sandbox, or for several. */
+type OpenDialog =
+  | { readonly action: SandboxAction; readonly sandbox: Sandbox }
+  | { readonly action: 'delete-all' | 'extend-all'; readonly sandboxes: readonly Sandbox[] };
 
 export function SandboxesPage() {
-  const { status: filter = 'current' } = useSearch({ from: '/signed-in/sandboxes' });
-  const navigate = useNavigate();
-  const sandboxes = useInfiniteQuery(sandboxesQuery(includesDeleted(filter)));
-  const shown = sandboxes.data?.filter((sandbox) => isShown(sandbox, filter));
+  const search = useSearch({ from: '/signed-in/sandboxes' });
+  const navigate = useNavigate({ from: '/sandboxes' });
+  const [typed, setTyped] = useState(search.q ?? '');
+  const wanted = useDeferredValue(typed);
+  const { status = 'current' } = search;
+  const sandboxes = useInfiniteQuery(sandboxesQuery(includesDeleted(status)));
+  const [selection, setSelection] = useState<Selection>(emptySelection);
+  const [dialog, setDialog] = useState<OpenDialog>();
+  const [isNearEnd, setIsNearEnd] = useState(true);
   const isSlow = useDelayed(sandboxes.isPending);
+
+  const shownSearch = useMemo(() => withChange(search, { q: wanted }), [search, wanted]);
+  const { shown, isAllKnown } = useShown(sandboxes.data, shownSearch);
+  const hasMore = sandboxes.hasNextPage && !isAllKnown;
+  const isEmpty = shown?.length === 0;
+  const readsOn = hasMore && (isNearEnd || isEmpty || needsAllPages(search));
+  const { isFetching, isFetchNextPageError, fetchNextPage } = sandboxes;
+  useEffect(() => {
+    if (readsOn && !isFetching && !isFetchNextPageError) void fetchNextPage();
+  }, [readsOn, isFetching, isFetchNextPageError, fetchNextPage]);
+
+  const {
+    steps,
+    isPending: mayBeFirst,
+    hide,
+  } = useFirstSteps(status === 'current' && !hasMore ? sandboxes.data : undefined);
+
+  const selected = useMemo(() => selectedAmong(shown ?? [], selection), [shown, selection]);
+  const act = useCallback((action: SandboxAction, sandbox: Sandbox) => setDialog({ action, sandbox }), []);
+  const setCreating = (create: true | undefined) =>
+    void navigate({
+      search: (current) => withChange(current, { create, from: undefined }),
+      replace: create === undefined,
+      resetScroll: false,
+    });
+  const selectableIds = () => (shown ?? []).filter(isSelectable).map(({ id }) => id);
   return (
-    <Page title="Sandboxes" description="The virtual machines of this account, newest first." action={<Balance />}>
-      <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
-        <Segments
-          label="Which sandboxes are shown"
-          value={filter}
-          options={filters.map((value) => ({ value, label: labels[value] }))}
-          onChoose={(chosen) => void navigate({ to: '/sandboxes', search: searchOf(chosen), replace: true })}
-        />
-        {shown !== undefined && shown.length > 0 && (
-          <p role="status" className="text-sm text-soft tabular-nums">
-            {countSandboxes(shown.length, sandboxes.hasNextPage)}
-          </p>
-        )}
-      </div>
+    <Page
+      title="Sandboxes"
+      description="The virtual machines of this account."
+      action={
+        <div className="flex items-center gap-4 md:gap-6">
+          <Balance />
+          <Button look="primary" icon={<Plus size={17} aria-hidden />} onClick={() => setCreating(true)}>
+            <span>
+              Create<span className="max-sm:sr-only"> sandbox</span>
+            </span>
+          </Button>
+        </div>
+      }
+    >
+      {steps && <FirstSandbox steps={steps} onCreate={() => setCreating(true)} onHide={hide} />}
+      {!(isEmpty && steps) && <ListToolbar search={search} typed={typed} onType={setTyped} />}
       {sandboxes.isPending && isSlow && <Skeleton />}
       {sandboxes.isError && shown === undefined && (
         <ErrorNotice
@@ -57,73 +96,113 @@ export function SandboxesPage() {
           action={<Button onClick={() => void sandboxes.refetch()}>Try again</Button>}
         />
       )}
-      {shown !== undefined && shown.length > 0 && <SandboxTable sandboxes={shown} />}
-      {shown?.length === 0 && !sandboxes.hasNextPage && !sandboxes.isPlaceholderData && <Empty filter={filter} />}
-      {sandboxes.hasNextPage && (
-        <div className="mt-5 flex justify-center">
-          <Button isPending={sandboxes.isFetchingNextPage} onClick={() => void sandboxes.fetchNextPage()}>
-            Show older ones
-          </Button>
+      {shown !== undefined && shown.length > 0 && (
+        <>
+          <SandboxTable
+            sandboxes={shown}
+            hasMore={hasMore}
+            selection={selection}
+            onSelect={setSelection}
+            onAction={act}
+            onNearEnd={setIsNearEnd}
+          />
+          <p role="status" className="mt-3 text-sm text-soft tabular-nums">
+            {describeCount(shown.length, sandboxes.data?.length ?? 0, hasMore)}
+          </p>
+        </>
+      )}
+      {isEmpty && hasMore && <Searching count={sandboxes.data?.length ?? 0} />}
+      {isFetchNextPageError && (
+        <div className="mt-4">
+          <ErrorNotice
+            error={sandboxes.error}
+            action={<Button onClick={() => void fetchNextPage()}>Try again</Button>}
+          />
         </div>
       )}
+      {isEmpty && !hasMore && !sandboxes.isPlaceholderData && !steps && !mayBeFirst && (
+        <EmptyList
+          search={shownSearch}
+          onCreate={() => setCreating(true)}
+          onClear={() => {
+            setTyped('');
+            void navigate({
+              search: (current) => withChange(current, { q: undefined, size: undefined, age: undefined }),
+            });
+          }}
+        />
+      )}
+      {selected.length > 0 && (
+        <SelectionBar
+          selected={selected}
+          shownCount={selectableIds().length}
+          onSelectAll={() => setSelection((before) => toggleAll(before, selectableIds()))}
+          onClear={() => setSelection(emptySelection)}
+          onExtend={() => setDialog({ action: 'extend-all', sandboxes: selected })}
+          onDelete={() => setDialog({ action: 'delete-all', sandboxes: selected })}
+        />
+      )}
+      {dialog && (
+        <ActionDialog
+          dialog={dialog}
+          onClose={() => setDialog(undefined)}
+          onDone={() => setSelection(emptySelection)}
+        />
+      )}
+      {search.create && <CreateSandbox snapshotId={search.from} onClose={() => setCreating(undefined)} />}
     </Page>
   );
 }
 
-function countSandboxes(count: number, hasMore: boolean): string {
-  return `${count}${hasMore ? '+' : ''} ${count === 1 ? 'sandbox' : 'sandboxes'}`;
-}
-
-function SandboxTable({ sandboxes }: { readonly sandboxes: readonly Sandbox[] }) {
-  const nowMs = useNow();
+/** What a search shows of the sandboxes that are known, and whether no further one can belong to it. */
+function useShown(sandboxes: readonly Sandbox[] | undefined, search: ListSearch) {
   const { data: account } = useQuery(accountQuery);
-  return (
-    <div className="table-box">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Sandbox</th>
-            <th scope="col">Status</th>
-            <th scope="col">Size</th>
-            <th scope="col">Created</th>
-            <th scope="col" className="w-66">
-              Time left
-            </th>
-            <th scope="col" className="end">
-              Cost
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sandboxes.map((sandbox) => (
-            <SandboxRow key={sandbox.id} sandbox={sandbox} prices={account?.pricing_usd_per_hour} nowMs={nowMs} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+  const prices: Account['pricing_usd_per_hour'] | undefined = account?.pricing_usd_per_hour;
+  const now = useNow();
+  const nowMs = now - (now % arrangedEveryMs);
+  return useMemo(
+    () => ({
+      shown: sandboxes && arrange(sandboxes, search, { nowMs, prices }),
+      isAllKnown: sandboxes !== undefined && isPastTheEnd(search, sandboxes, nowMs),
+    }),
+    [sandboxes, search, nowMs, prices],
   );
 }
 
-/** An account that never had a sandbox is shown the way to its first; one that has none at the moment, only the commands. */
-function Empty({ filter }: { readonly filter: Filter }) {
-  const everything = useInfiniteQuery({
-    ...sandboxesQuery(true),
-    enabled: filter === 'current',
-    refetchInterval: false,
-  });
-  if (filter === 'all' || (filter === 'current' && everything.data?.length === 0)) return <FirstSandbox />;
-  if (filter === 'current' && everything.isPending) return null;
+function describeCount(shown: number, known: number, hasMore: boolean): string {
+  if (hasMore) return `${countOf(shown)} so far`;
+  return shown === known ? countOf(shown) : `${shown} of ${countOf(known)}`;
+}
+
+function Searching({ count }: { readonly count: number }): ReactNode {
   return (
-    <div className="animate-appear rounded-xl border border-line border-dashed px-6 py-10 md:px-10">
-      <p className="text-base font-medium">{nothing[filter]}</p>
-      {filter === 'current' && (
-        <div className="mt-5 max-w-2xl">
-          <p className="mb-3 text-soft">Create one from a terminal or a program; it appears here by itself.</p>
-          <SnippetTabs />
-        </div>
-      )}
-    </div>
+    <p role="status" className="py-10 text-center text-soft tabular-nums">
+      Searching older sandboxes … {count} so far
+    </p>
   );
+}
+
+interface ActionDialogProps {
+  readonly dialog: OpenDialog;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function ActionDialog({ dialog, onClose, onDone }: ActionDialogProps) {
+  switch (dialog.action) {
+    case 'delete':
+      return <DeleteSandboxes sandboxes={[dialog.sandbox]} onClose={onClose} />;
+    case 'extend':
+      return <ExtendSandbox sandbox={dialog.sandbox} onClose={onClose} />;
+    case 'fork':
+      return <ForkSandbox sandbox={dialog.sandbox} onClose={onClose} />;
+    case 'snapshot':
+      return <TakeSnapshot sandbox={dialog.sandbox} onClose={onClose} />;
+    case 'delete-all':
+      return <DeleteSandboxes sandboxes={dialog.sandboxes} onClose={onClose} onDeleted={onDone} />;
+    case 'extend-all':
+      return <ExtendSandboxes sandboxes={dialog.sandboxes} onClose={onClose} onExtended={onDone} />;
+  }
 }
 
 /** What is left to spend. */
@@ -131,9 +210,9 @@ function Balance() {
   const { data: account } = useQuery(accountQuery);
   if (!account) return null;
   return (
-    <dl className="text-right">
+    <dl className="text-right max-sm:hidden">
       <dt className="text-[0.8rem] text-soft">Balance</dt>
-      <dd className="text-lg font-semibold tabular-nums">
+      <dd className="text-lg leading-tight font-semibold tabular-nums">
         {account.balance_usd < 0 ? '−' : ''}${Math.abs(account.balance_usd).toFixed(2)}
       </dd>
     </dl>

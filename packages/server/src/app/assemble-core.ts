@@ -11,6 +11,8 @@ import { Capacity } from '../core/admission/capacity.ts';
 import { AuditTrail } from '../core/audit/audit-trail.ts';
 import { type BudgetSettings, createBudgets } from '../core/budgets/budgets.ts';
 import { Places } from '../core/budgets/places.ts';
+import { AccountChanges } from '../core/changes/account-changes.ts';
+import { observedStore } from '../core/changes/observed-store.ts';
 import type { EvictionNeeds } from '../core/eviction/evictor.ts';
 import { ExecutionsInFlight } from '../core/executions/in-flight.ts';
 import { OpenStreams } from '../core/executions/live/open-streams.ts';
@@ -146,7 +148,8 @@ export function assembleCore(parts: CoreParts): Core {
     metrics,
   });
   const keyUses = new KeyUses({ accounts: parts.store.accounts, clock, log });
-  const store = withCachedKeys(parts.store, clock, keyUses);
+  const changes = new AccountChanges();
+  const store = decorateStore(parts.store, { changes, clock, keyUses });
   return {
     store,
     clock,
@@ -173,6 +176,7 @@ export function assembleCore(parts: CoreParts): Core {
     machineLocks: new KeyedLock(),
     executionsInFlight: new ExecutionsInFlight(),
     streams: new OpenStreams(),
+    changes,
     terminals: new Terminals(),
     screens: parts.screens ?? createScreens(),
     backgroundCommands: new Places({
@@ -210,8 +214,16 @@ async function findTemplate(
   return snapshot && { size: snapshot.size, snapshotId: snapshot.id };
 }
 
-function withCachedKeys(store: Store, clock: Clock, keyUses: KeyUses): Store {
-  const { sandboxes, snapshots, executions, ledger, previews, audit, signIns, retention, owner } = store;
+interface StoreReaders {
+  readonly changes: AccountChanges;
+  readonly clock: Clock;
+  readonly keyUses: KeyUses;
+}
+
+/** The store with a cache of keys, telling which records change and which keys are used. */
+function decorateStore(store: Store, { changes, clock, keyUses }: StoreReaders): Store {
+  const { executions, ledger, previews, audit, signIns, retention, owner } = store;
+  const { sandboxes, snapshots } = observedStore(store, changes);
   return {
     accounts: cachedAccounts(store.accounts, clock, ({ keyId, revokedAtMs }) => {
       if (revokedAtMs === null) keyUses.note(keyId);

@@ -122,7 +122,7 @@ export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
   addValidation(app);
   operationalRoutes(app, deps);
   referenceRoutes(app, deps);
-  pageRoutes(app, deps.pages);
+  pageRoutes(app, deps);
   app.register(async (v1: HttpApp) => addVersionOne(v1, deps, admit), { prefix: '/v1' });
   const dashboard = { mount: (api: HttpApp) => addOperations(api, deps), sendError: answerError };
   app.register(async (api: HttpApp) => addDashboardApi(api, deps, dashboard), { prefix: dashboardApiPrefix });

@@ -92,6 +92,7 @@ export class StubConnector implements GuestConnector {
       },
       startTerminal: async (id, size) => this.terminals.start(id, size, closed),
       viewTerminal: async (id, afterBytes) => this.terminals.get(id).view(afterBytes, closed),
+      listTerminals: async () => this.terminals.running(),
       endTerminal: async (id) => this.terminals.get(id).exit(129),
       signalExecution: async (id, signal) => {
         const command = this.live.get(id);

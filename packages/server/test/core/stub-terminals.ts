@@ -109,6 +109,11 @@ export class StubTerminals {
     return terminal.view(0, lost);
   }
 
+  /** The ids of those whose shell has not exited. */
+  running(): string[] {
+    return [...this.all].filter(([, terminal]) => !terminal.hasExited).map(([id]) => id);
+  }
+
   get(id: string): StubTerminal {
     const terminal = this.all.get(id);
     if (terminal === undefined || terminal.hasExited) throw new GuestRefusal('not_found', 'no such terminal');

@@ -571,6 +571,7 @@ const rows: readonly Row[] = [
     sources: [
       'packages/contract/src/limits.ts',
       'packages/contract/src/resources/sandbox.ts',
+      'packages/contract/src/sizes.ts',
       ...server('machines/qemu/template', 'machines/qemu/argv.ts'),
       ...setup('steps/disks.ts', 'templates'),
     ],

@@ -185,6 +185,8 @@ export interface GuestAgent {
   startTerminal(id: string, size: TerminalSize, cwd: string): Promise<TerminalChannel>;
   /** Views a terminal after this many bytes of its output, or from the oldest that is kept. GuestRefusal `not_found` if it has ended. */
   viewTerminal(id: string, afterBytes: number): Promise<TerminalChannel>;
+  /** The ids of the terminals that are running, as the guest claims. */
+  listTerminals(): Promise<readonly string[]>;
   /** Hangs up a terminal. Resolves even if the agent does not know it. */
   endTerminal(id: string): Promise<void>;
   /** Sends a signal to all processes of a command. GuestRefusal `refused` if it has ended. */

@@ -10,7 +10,7 @@ import { GuestRefusal, GuestUnreachable, type TerminalChannel } from '../ports/g
 import type { Ids, Log } from '../ports/runtime.ts';
 import type { Screens, TerminalSize } from '../ports/screens.ts';
 import type { AccountRecord } from '../ports/store/account-store.ts';
-import type { ReadSandboxNeeds } from '../sandboxes/read.ts';
+import { getSandbox, type ReadSandboxNeeds, requireRunning } from '../sandboxes/read.ts';
 import { type SessionOptions, TerminalSession } from './session.ts';
 
 /** What opening terminals needs. */
@@ -63,6 +63,25 @@ export async function openTerminal(
     return await connect(core, place, id);
   } catch (error) {
     throw refusalOf(error, id);
+  }
+}
+
+/** The ids of the terminals that are running in a sandbox, with or without a client, in no particular order. The guest says which: it may omit some or invent others. */
+export async function listTerminals(
+  core: Pick<TerminalNeeds, 'store' | 'machines'>,
+  account: AccountRecord,
+  sandboxId: string,
+): Promise<readonly string[]> {
+  requireRunning(await getSandbox(core, account, sandboxId));
+  try {
+    const live = core.machines.get(sandboxId);
+    const agent = await live.agent();
+    const ids = await live.whileAlive(agent.listTerminals());
+    return ids.filter((id) => sessionId.test(id));
+  } catch (cause) {
+    if (!(cause instanceof GuestRefusal || cause instanceof GuestUnreachable)) throw cause;
+    const reason = publicReason(cause, 'the connection to the machine failed');
+    throw new ApiError('execution_failed', `The terminals could not be listed: ${reason}.`, { cause });
   }
 }
 

@@ -56,6 +56,9 @@ export const executionEnded = z.object({
   truncated: z.boolean(),
 });
 
+/** The body of `GET /terminals`. */
+export const terminalList = z.object({ terminals: z.array(z.string().min(1).max(128)).max(64) });
+
 /** The frames of a terminal. */
 export const terminalPosition = z.object({ position: count, end: count });
 export const terminalSize = z.object({

@@ -16,7 +16,7 @@ import {
 import type { TerminalSize } from '../../core/ports/screens.ts';
 import { executionSink } from '../answers/execution-sink.ts';
 import { listingBytes, listingSink } from '../answers/listing-sink.ts';
-import { fileDeleted, fileWritten, helloAnswer, statsAnswer } from '../answers/schemas.ts';
+import { fileDeleted, fileWritten, helloAnswer, statsAnswer, terminalList } from '../answers/schemas.ts';
 import { emptySink, fileSink, jsonSink } from '../answers/sinks.ts';
 import { type Connection, Liveness } from '../attach/connection.ts';
 import type { GuestDeadlines } from '../guest-limits.ts';
@@ -116,6 +116,12 @@ export class Http2GuestAgent implements GuestAgent {
   viewTerminal(id: string, afterBytes: number): Promise<TerminalChannel> {
     const path = fileCall(`/terminals/${encodeURIComponent(id)}`, { after: afterBytes });
     return openTerminal(this.#connection, this.#liveness, path, this.#deadlines.smallCallMs);
+  }
+
+  async listTerminals(): Promise<readonly string[]> {
+    const call = { method: 'GET', path: '/terminals', deadlineMs: this.#deadlines.smallCallMs } as const;
+    const { terminals } = await exchange(this.#connection, call, () => jsonSink(terminalList));
+    return terminals;
   }
 
   endTerminal(id: string): Promise<void> {

@@ -95,3 +95,20 @@ test.each([
   const agent = await attached(answerWith(position, hostile, exit));
   await expect(view(agent)).rejects.toThrow(ProtocolViolation);
 });
+
+test('terminals are listed by their ids', async () => {
+  const agent = await attached((stream, path, method) =>
+    respondJson(stream, 200, { terminals: [`${method} ${path}`, 'term_b'] }),
+  );
+  expect(await agent.listTerminals()).toEqual(['GET /terminals', 'term_b']);
+});
+
+test.each([
+  ['too many terminals', { terminals: Array<string>(65).fill('term_a') }],
+  ['an id that is too long', { terminals: ['a'.repeat(129)] }],
+  ['an id that is no text', { terminals: [7] }],
+  ['no list', {}],
+])('a list with %s is refused', async (_name, hostile) => {
+  const agent = await attached((stream) => respondJson(stream, 200, hostile));
+  await expect(agent.listTerminals()).rejects.toThrow(ProtocolViolation);
+});

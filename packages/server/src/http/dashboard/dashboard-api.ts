@@ -5,10 +5,12 @@ import type { SignInNeeds } from '../../core/sign-in/sign-in.ts';
 import { pathNotFound } from '../access.ts';
 import { type ReadBodyNeeds, readJsonBody, readSmallJsonBody } from '../bodies/json-body.ts';
 import type { HttpApp, HttpDeps } from '../http-app.ts';
+import { type ChangeRouteNeeds, changeRoutes } from './change-routes.ts';
 import { type KeyRouteNeeds, keyRoutes } from './key-routes.ts';
 import type { OwnAddress } from './own-origin.ts';
 import { addSessionAccess, type SessionAccessNeeds } from './session-access.ts';
 import { sessionRoutes } from './session-routes.ts';
+import { type TerminalListNeeds, terminalListRoutes } from './terminal-routes.ts';
 import { twoFactorRoutes } from './two-factor-routes.ts';
 import { type UsageRouteNeeds, usageRoutes } from './usage-routes.ts';
 
@@ -16,6 +18,8 @@ import { type UsageRouteNeeds, usageRoutes } from './usage-routes.ts';
 export type DashboardApiNeeds = SessionAccessNeeds &
   SignInNeeds &
   KeyRouteNeeds &
+  ChangeRouteNeeds &
+  TerminalListNeeds &
   UsageRouteNeeds &
   ReadBodyNeeds & { readonly limits: { readonly bodyBytes: number } };
 
@@ -47,6 +51,8 @@ export function addDashboardApi(
   sessionRoutes(app, core, address);
   twoFactorRoutes(app, core);
   keyRoutes(app, core);
+  changeRoutes(app, core);
+  terminalListRoutes(app, core);
   usageRoutes(app, core);
   mount(app);
 }

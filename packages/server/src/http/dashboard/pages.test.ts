@@ -29,6 +29,14 @@ async function get(url: string, headers: Record<string, string> = {}, pages: Pag
   return await service.app.inject({ method: 'GET', url, headers });
 }
 
+/** The directives of the page's content security policy. */
+async function policyOf(settings: NodeJS.ProcessEnv = {}): Promise<Readonly<Record<string, string>>> {
+  await using service = await stubService(undefined, settings, { pages: files });
+  const { headers } = await service.app.inject({ method: 'GET', url: '/' });
+  const directives = String(headers['content-security-policy']).split('; ');
+  return Object.fromEntries(directives.map((directive) => directive.split(/ (.*)/s) as [string, string]));
+}
+
 describe('the page', () => {
   test.each(dashboardPages)('is at %s', async (path) => {
     const { statusCode, body, headers } = await get(path);
@@ -44,12 +52,19 @@ describe('the page', () => {
     });
   });
 
-  test('allows neither inline scripts nor frames nor other origins', async () => {
-    const policy = String((await get('/')).headers['content-security-policy']);
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("frame-ancestors 'none'");
-    expect(policy).not.toMatch(/unsafe|http|\*/);
+  test('allows neither inline scripts nor other origins, and is in no frame', async () => {
+    const { 'frame-src': _, ...policy } = await policyOf();
+    expect(policy).toMatchObject({ 'default-src': "'none'", 'frame-ancestors': "'none'" });
+    expect(Object.values(policy).join(' ')).not.toMatch(/unsafe|http|\*/);
     expect((await get('/')).headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  test.each([
+    [{}, 'https://*.localhost:8443'],
+    [{ MAYFLY_PREVIEW_DOMAIN: 'preview.example.com' }, 'https://*.preview.example.com:8443'],
+    [{ MAYFLY_PREVIEW_DOMAIN: 'preview.example.com', MAYFLY_PREVIEW_PORT: '443' }, 'https://*.preview.example.com'],
+  ])('with the settings %j it shows frames of %s only', async (settings, source) => {
+    expect((await policyOf(settings))['frame-src']).toBe(source);
   });
 
   test('is not there until it is built', async () => {

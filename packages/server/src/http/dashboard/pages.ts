@@ -1,24 +1,29 @@
 import { dashboardPages } from '@mayfly/contract/dashboard';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pathNotFound } from '../access.ts';
-import type { HttpApp } from '../http-app.ts';
-import { chooseCoding, type PageFile, type PageFiles } from './page-files.ts';
+import type { HttpApp, HttpDeps } from '../http-app.ts';
+import { chooseCoding, type PageFile } from './page-files.ts';
 
-/** Nothing inline, nothing from elsewhere, and no page may show this one in a frame. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'self'",
-].join('; ');
+/**
+ * Nothing inline, nothing from elsewhere, and no page may show this one in a frame. Only previews are shown in frames: `previewSource` stands for
+ * all of them, because their names are not known when the page is sent.
+ */
+function contentSecurityPolicy(previewSource: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    `frame-src ${previewSource}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join('; ');
+}
 
-const pageHeaders = {
-  'content-security-policy': contentSecurityPolicy,
+const fixedHeaders = {
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -31,7 +36,8 @@ const notBuilt =
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mayfly</title><p>The dashboard is not built. Run npm start.</p></html>\n';
 
 /** The dashboard's page at each of its paths, and the files that it loads. None of them needs a session: everything secret comes from /app/api. */
-export function pageRoutes(app: HttpApp, files: PageFiles | undefined): void {
+export function pageRoutes(app: HttpApp, { pages: files, previewUrl }: Pick<HttpDeps, 'pages' | 'previewUrl'>): void {
+  const pageHeaders = { ...fixedHeaders, 'content-security-policy': contentSecurityPolicy(originOf(previewUrl('*'))) };
   for (const url of dashboardPages) {
     app.route({
       method: 'GET',
@@ -64,6 +70,11 @@ export function pageRoutes(app: HttpApp, files: PageFiles | undefined): void {
       );
     },
   });
+}
+
+/** A URL without its path. */
+function originOf(url: string): string {
+  return url.replace(/\/$/, '');
 }
 
 function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: PageFile): FastifyReply {

@@ -123,7 +123,7 @@ export class SqlSnapshots implements SnapshotStore {
     change: (transaction: Transaction<Schema>, row: Row) => Promise<boolean>,
   ): Promise<StorageCharge> {
     return this.#database.transact(operation, async (transaction) => {
-      const unchanged = { changed: false, chargedMicroUsd: 0 };
+      const unchanged = { changed: false, chargedMicroUsd: 0 } as const;
       const byId = transaction.selectFrom('snapshots').where('id', '=', id);
       const owner = await byId.select('account_id').executeTakeFirst();
       if (owner === undefined) return unchanged;
@@ -134,7 +134,7 @@ export class SqlSnapshots implements SnapshotStore {
       const durationMs = nowMs - row.charged_until_ms;
       const chargedMicroUsd = storageCostMicroUsd(row.bytes, durationMs, row.price_micro_usd_per_gb_month);
       if (chargedMicroUsd > 0) await writeStorageCharge(transaction, row, chargedMicroUsd, nowMs);
-      return { changed: true, chargedMicroUsd };
+      return { changed: true, chargedMicroUsd, accountId: row.account_id };
     });
   }
 }

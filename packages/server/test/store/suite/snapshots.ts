@@ -53,7 +53,7 @@ export function describeSnapshots(opened: OpenedStore): void {
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(['inserted', 'replayed']);
     const replayed = await snapshots.insert(keyed('snap_c'), () => 'full');
     if (replayed.kind !== 'replayed') throw new Error('not replayed');
-    expect(await snapshots.remove(replayed.snapshot.id, atMs)).toEqual({ changed: true, chargedMicroUsd: 0 });
+    expect(await snapshots.remove(replayed.snapshot.id, atMs)).toMatchObject({ changed: true, chargedMicroUsd: 0 });
     expect((await snapshots.insert(keyed('snap_d'), admitAll)).kind).toBe('inserted');
   });
 
@@ -104,7 +104,7 @@ export function describeSnapshots(opened: OpenedStore): void {
     expect(await ledger.funds(account.id)).toEqual({ settledMicroUsd: 100_000_000, running: [], stored: [stored] });
 
     const resized = await snapshots.resize('snap_a', 2 * gibibyte, atMs + dayMs);
-    expect(resized).toEqual({ changed: true, chargedMicroUsd: 1_000 });
+    expect(resized).toMatchObject({ changed: true, chargedMicroUsd: 1_000 });
     expect(await ledger.summary(account.id, 0)).toMatchObject({
       settledMicroUsd: 99_999_000,
       stored: [{ bytes: 2 * gibibyte, chargedUntilMs: atMs + dayMs, priceMicroUsdPerGbMonth: 30_000 }],
@@ -115,7 +115,7 @@ export function describeSnapshots(opened: OpenedStore): void {
     const freed = { status: 'failed', bytes: 0, alias: null, idempotencyKey: null };
     expect(await snapshots.find(account.id, 'snap_a')).toMatchObject(freed);
     expect(await snapshots.fail('snap_a', atMs + 3 * dayMs)).toEqual({ changed: false, chargedMicroUsd: 0 });
-    expect(await snapshots.remove('snap_a', atMs + 9 * dayMs)).toEqual({ changed: true, chargedMicroUsd: 0 });
+    expect(await snapshots.remove('snap_a', atMs + 9 * dayMs)).toMatchObject({ changed: true, chargedMicroUsd: 0 });
     expect(await snapshots.remove('snap_a', atMs + 9 * dayMs)).toEqual({ changed: false, chargedMicroUsd: 0 });
     expect(await ledger.summary(account.id, atMs + 2 * dayMs)).toMatchObject({
       settledMicroUsd: 99_997_000,
@@ -139,7 +139,10 @@ export function describeSnapshots(opened: OpenedStore): void {
   test('a snapshot that is creating has no size, and removing it costs nothing', async () => {
     await take('snap_a', { priceMicroUsdPerGbMonth: 30_000 });
     expect((await opened().snapshots.resize('snap_a', gibibyte, atMs)).changed).toBe(false);
-    expect(await opened().snapshots.remove('snap_a', atMs + 9 * dayMs)).toEqual({ changed: true, chargedMicroUsd: 0 });
+    expect(await opened().snapshots.remove('snap_a', atMs + 9 * dayMs)).toMatchObject({
+      changed: true,
+      chargedMicroUsd: 0,
+    });
   });
 
   test('they are counted by status', async () => {

@@ -85,9 +85,7 @@ export interface SnapshotStore {
   countByStatus(): Promise<readonly SnapshotCount[]>;
 }
 
-/** What a change of a snapshot wrote. */
-export interface StorageCharge {
-  /** False if there was no such snapshot, or it did not have the status that the change needs. */
-  readonly changed: boolean;
-  readonly chargedMicroUsd: number;
-}
+/** What a change of a snapshot wrote. Nothing was changed if there was no such snapshot, or it did not have the status that the change needs. */
+export type StorageCharge =
+  | { readonly changed: true; readonly chargedMicroUsd: number; readonly accountId: string }
+  | { readonly changed: false; readonly chargedMicroUsd: 0 };
