@@ -30,6 +30,8 @@ export async function startFakeService() {
     keys,
     keyLimit: 10,
     hasSandboxes: true,
+    sandboxCount: undefined,
+    hasSnapshots: true,
     failures: new Map(),
     isDown: false,
   };

@@ -1,4 +1,4 @@
-import { type Account, type Sandbox, type SizeName, sizes } from '@mayfly/contract';
+import { type Account, type Sandbox, type SizeName, type Snapshot, sizeNames, sizes } from '@mayfly/contract';
 import type { ApiKey, Session, SessionSummary } from '@mayfly/contract/dashboard';
 
 // What a busy account looks like: every status, long names, text that tries to be markup.
@@ -134,6 +134,71 @@ export const endedSandboxes: readonly Sandbox[] = [
     reason: 'deleted',
     endedAgoMs: 26.8 * hourMs,
   }),
+];
+
+/** A fleet: so many sandboxes, newest first. */
+export function manySandboxes(count: number): readonly Sandbox[] {
+  return Array.from({ length: count }, (_, index) =>
+    sandbox({
+      id: `sbx_${index.toString(36).padStart(4, '0')}k3vz5p2wq7mx4tnb3ycdrf`,
+      name: `agent ${count - index}`,
+      size: sizeNames[index % 3] ?? 'small',
+      ageMs: (index + 1) * 40_000,
+      lifetimeMinutes: 15 + Math.ceil((index * 2) / 3) + (index % 7) * 5,
+      ...(index % 23 === 5 && {
+        status: 'failed' as const,
+        reason: 'machine_died: killed by SIGKILL',
+        endedAgoMs: 9_000,
+      }),
+    }),
+  );
+}
+
+export const snapshots: readonly Snapshot[] = [
+  {
+    object: 'snapshot',
+    id: 'snap_m4t7xk2q5w3vb6ynz7pahcdr',
+    name: 'before the migration',
+    alias: null,
+    sandbox_id: 'sbx_q2m7rk4t5x3vb6ynz7pahcdw',
+    size: 'large',
+    status: 'creating',
+    bytes: 0,
+    created_at: ago(20_000),
+  },
+  {
+    object: 'snapshot',
+    id: 'snap_b3ycdrfh6k3vz5p2wq7mx4tn',
+    name: 'after npm install',
+    alias: 'web-app',
+    sandbox_id: 'sbx_m4t7xk2q5w3vb6ynz7pahcdr',
+    size: 'medium',
+    status: 'ready',
+    bytes: 1_429_147_136,
+    created_at: ago(42 * minuteMs),
+  },
+  {
+    object: 'snapshot',
+    id: 'snap_h6k3vz5p2wq7mx4tnb3ycdrf',
+    name: '<b>a name</b> that somebody has made far longer than anybody would expect it to be',
+    alias: 'an-alias-that-is-just-as-long-as-the-name-of-its-snapshot-is-and-then-longer',
+    sandbox_id: 'sbx_h6k3vz5p2wq7mx4tnb3ycdrf',
+    size: 'small',
+    status: 'ready',
+    bytes: 29_147_136,
+    created_at: ago(26 * hourMs),
+  },
+  {
+    object: 'snapshot',
+    id: 'snap_z7pahcdwq2m7rk4t5x3vb6yn',
+    name: null,
+    alias: null,
+    sandbox_id: 'sbx_z7pahcdwq2m7rk4t5x3vb6yn',
+    size: 'large',
+    status: 'failed',
+    bytes: 0,
+    created_at: ago(50 * hourMs),
+  },
 ];
 
 function key(id: string, name: string | null, ageMs: number, usedAgoMs: number | null, revokedAgoMs?: number): ApiKey {

@@ -10,6 +10,7 @@ import { Dialog, DialogActions } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { ErrorNotice, Notice } from '../parts/notice.tsx';
 import { tryKeyWithCurl } from '../sandboxes/snippets.ts';
+import { rememberNewKey } from './new-key.ts';
 import { describeRoom } from './room.ts';
 
 interface CreateKeyProps {
@@ -17,13 +18,14 @@ interface CreateKeyProps {
   readonly onClose: () => void;
 }
 
-/** Asks for a name, then shows the key. It is nowhere but in this dialog, and gone with it. */
+/** Asks for a name, then shows the key. Besides this dialog only the first steps show it, in this tab. */
 export function CreateKey({ keys, onClose }: CreateKeyProps) {
   const queryClient = useQueryClient();
   const [name, setName] = useState('');
   const create = useMutation({
     mutationFn: () => request<CreatedApiKey>('/keys', { method: 'POST', body: { name: name.trim() } }),
     gcTime: 0,
+    onSuccess: (created) => rememberNewKey(queryClient, created),
     onSettled: () => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey }),
   });
   if (create.data) return <CreatedKey created={create.data} onClose={onClose} />;

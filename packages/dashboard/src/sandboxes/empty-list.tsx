@@ -1,19 +1,18 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { sandboxesQuery } from '../api/queries.ts';
 import { Button } from '../parts/button.tsx';
 import type { Filter } from './filter.ts';
-import { FirstSandbox } from './first-sandbox.tsx';
 import { isNarrowed, type ListSearch } from './list-search.ts';
 import { SnippetTabs } from './snippet-tabs.tsx';
+import { firstSandboxSnippets } from './snippets.ts';
 
 /** What an empty list says. */
-const nothing: Readonly<Record<Exclude<Filter, 'all'>, string>> = {
+const nothing: Readonly<Record<Filter, string>> = {
   current: 'No sandbox at the moment.',
   running: 'No sandbox is running.',
   failed: 'No sandbox has failed. Good.',
   ended: 'No sandbox has ended yet.',
+  all: 'There has been no sandbox yet.',
 };
 
 interface EmptyListProps {
@@ -22,12 +21,10 @@ interface EmptyListProps {
   readonly onClear: () => void;
 }
 
-/** An account that never had a sandbox is shown the way to its first; one that has none at the moment, only the commands. */
+/** Why nothing is shown, and what to do about it. */
 export function EmptyList({ search, onCreate, onClear }: EmptyListProps) {
   const { status = 'current' } = search;
-  const narrowed = isNarrowed(search);
-  const everything = useInfiniteQuery({ ...sandboxesQuery(true), enabled: status === 'current' && !narrowed });
-  if (narrowed) {
+  if (isNarrowed(search)) {
     return (
       <Box text="No sandbox matches.">
         <Button className="mt-4" onClick={onClear}>
@@ -36,17 +33,15 @@ export function EmptyList({ search, onCreate, onClear }: EmptyListProps) {
       </Box>
     );
   }
-  if (status === 'all' || (status === 'current' && everything.data?.length === 0)) return <FirstSandbox />;
-  if (status === 'current' && everything.isPending) return null;
   return (
     <Box text={nothing[status]}>
-      {status === 'current' && (
+      {(status === 'current' || status === 'all') && (
         <div className="mt-4 max-w-2xl">
           <Button icon={<Plus size={17} aria-hidden />} onClick={onCreate}>
             Create one here
           </Button>
           <p className="mt-6 mb-3 text-soft">Or from a terminal or a program; it appears here by itself.</p>
-          <SnippetTabs />
+          <SnippetTabs snippets={firstSandboxSnippets({ origin: location.origin })} what="creates a sandbox" />
         </div>
       )}
     </Box>

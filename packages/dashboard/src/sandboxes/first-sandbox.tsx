@@ -1,54 +1,120 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Check } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { Check, Plus, SquareTerminal } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
 import { keysQuery } from '../api/queries.ts';
+import { CreateKey } from '../keys/create-key.tsx';
+import { useNewKey } from '../keys/new-key.ts';
 import { Mayfly } from '../layout/mayfly.tsx';
-import { buttonClass } from '../parts/button.tsx';
+import { Button, buttonClass } from '../parts/button.tsx';
+import type { FirstSteps } from './first-steps.ts';
 import { SnippetTabs } from './snippet-tabs.tsx';
+import { firstCommandSnippets, firstSandboxSnippets } from './snippets.ts';
+import { useNoteTerminal } from './use-first-steps.ts';
 
-/** For an account that has no sandbox: the way from a key to the first one. */
-export function FirstSandbox() {
+interface FirstSandboxProps {
+  readonly steps: FirstSteps;
+  readonly onCreate: () => void;
+  readonly onHide: () => void;
+}
+
+/** The way from a key to the first sandbox and its first command. Each step is ticked off when it has happened. */
+export function FirstSandbox({ steps: { hasKey, sandbox, hasCommand }, onCreate, onHide }: FirstSandboxProps) {
   const { data: keys } = useQuery(keysQuery);
-  const hasKey = (keys?.active ?? 0) > 0;
+  const [isCreatingKey, setIsCreatingKey] = useState(false);
+  const key = useNewKey();
+  const noteTerminal = useNoteTerminal();
+  const target = { origin: location.origin, key };
+  const isOver = hasKey && sandbox !== undefined && hasCommand;
   return (
-    <div className="overflow-hidden rounded-xl border border-line">
+    <section aria-label="First steps" className="mb-8 animate-appear overflow-hidden rounded-xl border border-line">
       <div className="relative overflow-hidden border-line border-b bg-panel px-6 py-7 md:px-10 md:py-9">
         <Mayfly className="absolute top-3 right-10 hidden w-58 text-accent opacity-55 lg:block" />
-        <h2 className="text-xl font-bold tracking-tight">Your first sandbox</h2>
+        <h2 className="text-xl font-bold tracking-tight">{isOver ? 'That was all' : 'Your first sandbox'}</h2>
         <p className="mt-1.5 max-w-xl text-soft">
-          A virtual machine of your own, ready in about a second and gone when you are done. Programs create them; you
-          watch them here.
+          {isOver
+            ? 'A key, a sandbox and a command in it. The rest is in the documentation of the API.'
+            : 'A virtual machine of your own, ready in about a second and gone when you are done.'}
         </p>
+        {(sandbox !== undefined || isOver) && (
+          <Button look={isOver ? 'primary' : 'plain'} className="mt-4" onClick={onHide}>
+            {isOver ? 'Done' : 'Hide these steps'}
+          </Button>
+        )}
       </div>
       <ol className="px-6 py-7 md:px-10">
         <Step number={1} title="Create an API key" isDone={hasKey}>
           <p className="text-soft">
-            {hasKey ? `You have ${countKeys(keys?.active ?? 0)}. ` : 'A key lets a program use your account. '}
-            It is shown once, when it is created.
+            {key === undefined
+              ? 'A key lets a program use your account. It is shown once, when it is created.'
+              : 'Your new key is in the code below until you close or reload this page.'}
           </p>
-          <Link to="/keys" className={buttonClass(hasKey ? 'plain' : 'primary', 'mt-3')}>
-            {hasKey ? 'Your API keys' : 'Create a key'}
-          </Link>
+          {!hasKey && (
+            <Button look="primary" className="mt-3" disabled={!keys} onClick={() => setIsCreatingKey(true)}>
+              Create a key
+            </Button>
+          )}
+          {hasKey && key === undefined && (
+            <Link to="/keys" className={buttonClass('plain', 'mt-3')}>
+              Your API keys
+            </Link>
+          )}
         </Step>
-        <Step number={2} title="Create a sandbox with it">
-          <p className="mb-3 text-soft">
-            Put the key into{' '}
-            <code className="rounded-sm bg-code px-1.5 py-0.5 font-mono text-[0.82rem]">MAYFLY_API_KEY</code>, then
-            choose how:
-          </p>
-          <SnippetTabs />
+        <Step number={2} title="Create a sandbox" isDone={sandbox !== undefined}>
+          {sandbox === undefined ? (
+            <>
+              <p className="mb-3 text-soft">{key === undefined && <KeyInEnvironment />}It appears here by itself.</p>
+              <SnippetTabs snippets={firstSandboxSnippets(target)} what="creates a sandbox" />
+              <Button className="mt-3" icon={<Plus size={17} aria-hidden />} onClick={onCreate}>
+                Or create it here
+              </Button>
+            </>
+          ) : (
+            <p className="text-soft">
+              <Link
+                to="/sandboxes/$id"
+                params={{ id: sandbox.id }}
+                className="font-medium text-ink underline decoration-accent/50 underline-offset-3 hover:text-accent"
+              >
+                {sandbox.name ?? sandbox.id}
+              </Link>{' '}
+              {sandbox.status === 'running' ? 'is running.' : 'is starting.'}
+            </p>
+          )}
         </Step>
-        <Step number={3} title="Watch it here" isLast>
-          <p className="text-soft">It appears by itself, with the time it has left and what it costs.</p>
+        <Step number={3} title="Run a command in it" isDone={hasCommand} isLast>
+          {sandbox === undefined ? (
+            <p className="text-soft">As soon as it runs, from outside or in a terminal on this page.</p>
+          ) : (
+            <>
+              <SnippetTabs snippets={firstCommandSnippets(target, sandbox.id)} what="runs a command" />
+              {sandbox.status === 'running' && (
+                <Link
+                  to="/sandboxes/$id/terminal"
+                  params={{ id: sandbox.id }}
+                  onClick={() => noteTerminal(sandbox.id)}
+                  className={buttonClass(hasCommand ? 'plain' : 'primary', 'mt-3')}
+                >
+                  <SquareTerminal size={17} aria-hidden />
+                  Open its terminal
+                </Link>
+              )}
+            </>
+          )}
         </Step>
       </ol>
-    </div>
+      {isCreatingKey && keys && <CreateKey keys={keys} onClose={() => setIsCreatingKey(false)} />}
+    </section>
   );
 }
 
-function countKeys(count: number): string {
-  return count === 1 ? 'one' : `${count}`;
+function KeyInEnvironment() {
+  return (
+    <>
+      Put the key into <code className="rounded-sm bg-code px-1.5 py-0.5 font-mono text-[0.82rem]">MAYFLY_API_KEY</code>
+      , then choose how.{' '}
+    </>
+  );
 }
 
 interface StepProps {

@@ -1,24 +1,29 @@
 import { useState } from 'react';
 import { Code } from '../parts/code.tsx';
 import { Segments } from '../parts/segments.tsx';
-import { firstSandboxSnippets, languages, type SnippetLanguage } from './snippets.ts';
+import { languages, type SnippetLanguage, type Snippets } from './snippets.ts';
 
-/** How to create a sandbox from outside of this page, with the address of this service. */
-export function SnippetTabs() {
+interface SnippetTabsProps {
+  readonly snippets: Snippets;
+  /** What the code does: "creates a sandbox". */
+  readonly what: string;
+}
+
+/** The same in every language, of which one is shown. */
+export function SnippetTabs({ snippets, what }: SnippetTabsProps) {
   const [language, setLanguage] = useState<SnippetLanguage>('curl');
-  const snippets = firstSandboxSnippets(location.origin);
   const shown = snippets[language];
   return (
     <div>
       <div className="mb-2.5">
         <Segments
-          label="Language of the example"
+          label={`Language of the code that ${what}`}
           value={language}
           options={languages.map((value) => ({ value, label: snippets[value].label }))}
           onChoose={setLanguage}
         />
       </div>
-      <Code source={shown.source} language={shown.language} label={`${shown.label} example`} />
+      <Code source={shown.source} language={shown.language} label={`Code for ${shown.label} that ${what}`} />
     </div>
   );
 }

@@ -1,9 +1,33 @@
 import { expect, test } from 'vitest';
-import { firstSandboxSnippets, languages, tryKeyWithCurl } from './snippets.ts';
+import { firstCommandSnippets, firstSandboxSnippets, languages, tryKeyWithCurl } from './snippets.ts';
 
-test('every snippet has the address of this service', () => {
-  const snippets = firstSandboxSnippets('https://mayfly.example.com');
-  for (const language of languages) expect(snippets[language].source).toContain('https://mayfly.example.com');
+const origin = 'https://mayfly.example.com';
+const id = 'sbx_4w5pz2hq7m3kx6tn2ab7cdfe';
+
+test('every first snippet has the address of this service', () => {
+  const snippets = firstSandboxSnippets({ origin });
+  for (const language of languages) expect(snippets[language].source).toContain(origin);
+});
+
+test('a key that was just made is in every first snippet, and no placeholder is', () => {
+  const snippets = firstSandboxSnippets({ origin, key: 'mf_secret' });
+  for (const language of languages) {
+    expect(snippets[language].source).toContain('mf_secret');
+    expect(snippets[language].source).not.toContain('$MAYFLY_API_KEY');
+  }
+});
+
+test('every first command is for the sandbox', () => {
+  const snippets = firstCommandSnippets({ origin, key: 'mf_secret' }, id);
+  for (const language of languages) expect(snippets[language].source).toContain(id);
+  expect(snippets.curl.source).toBe(
+    [
+      `curl -X POST ${origin}/v1/sandboxes/${id}/exec \\`,
+      "  -H 'Authorization: Bearer mf_secret' \\",
+      "  -H 'Content-Type: application/json' \\",
+      `  -d '{"command":"echo \\"hello from $(uname -m)\\""}'`,
+    ].join('\n'),
+  );
 });
 
 test('the line for a new key needs no changes', () => {

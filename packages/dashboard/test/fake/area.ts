@@ -9,6 +9,9 @@ export interface FakeState {
   keys: typeof keys;
   keyLimit: number;
   hasSandboxes: boolean;
+  /** So many sandboxes instead of the samples. */
+  sandboxCount: number | undefined;
+  hasSnapshots: boolean;
   /** Error types by operation, such as `POST /session`. */
   readonly failures: Map<string, readonly [status: number, type: DashboardErrorType, message: string]>;
   isDown: boolean;

@@ -12,7 +12,7 @@ const hostileNames = [
   "it's",
   `'; rm -rf / #`,
   '"; process.exit(1); //',
-  '$(id) `id` $HOME ${id}',
+  '$(id) `id` $HOME',
   '-rf',
   '--size=large',
   '\\',
