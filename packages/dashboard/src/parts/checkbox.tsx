@@ -16,7 +16,7 @@ export function Checkbox({ label, isChecked, isMixed = false, isDisabled = false
     if (box.current) box.current.indeterminate = isMixed;
   }, [isMixed]);
   return (
-    <label className={`-m-2 inline-grid p-2 select-none ${isDisabled ? '' : 'cursor-pointer'}`}>
+    <label className={`-m-2 grid w-fit p-2 select-none ${isDisabled ? '' : 'cursor-pointer'}`}>
       <input
         ref={box}
         type="checkbox"

@@ -11,6 +11,9 @@ interface DialogProps {
   readonly isWide?: boolean;
 }
 
+/** What somebody who opens a dialog is about to fill in. */
+const firstField = 'input:is(:checked, :not([type="radio"])):enabled:read-write, input[type="radio"]:checked:enabled';
+
 /** A modal dialog while it is rendered. The browser keeps the focus inside, and gives it back afterwards. */
 export function Dialog({ title, children, onClose, isDismissible = true, isWide = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -18,6 +21,8 @@ export function Dialog({ title, children, onClose, isDismissible = true, isWide 
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
+    // The browser would begin with the cross.
+    shown?.querySelector<HTMLElement>(firstField)?.focus();
     return () => {
       shown?.close();
       // What opened it may be gone by now.

@@ -1,5 +1,6 @@
 import { Check } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 
 interface MenuProps {
   /** What the button does, for those who cannot see it. */
@@ -14,7 +15,7 @@ const itemSelector = '[role^="menuitem"]';
 
 /**
  * A button that opens a menu, which the browser closes on Escape, on a click elsewhere and when another one opens. The arrow keys, Home, End
- * and the first letter of an item move in it.
+ * and the first letter of an item move in it. Its items exist while it is open: a long list has many menus.
  */
 export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
   const id = useId();
@@ -26,6 +27,7 @@ export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
     const shown = menu.current;
     const edge = button.current?.getBoundingClientRect();
     if (!shown || !edge) return;
+    flushSync(() => setIsOpen(true));
     shown.style.top = `${edge.bottom + gapPx}px`;
     shown.style.right = `${document.documentElement.clientWidth - edge.right}px`;
     shown.showPopover();
@@ -90,7 +92,7 @@ export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
         }}
         className="fixed inset-auto m-0 min-w-52 rounded-lg border border-line bg-float p-1 text-ink shadow-float outline-none open:animate-rise"
       >
-        {children}
+        {isOpen && children}
       </div>
     </>
   );

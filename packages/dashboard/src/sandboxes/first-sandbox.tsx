@@ -19,11 +19,12 @@ interface FirstSandboxProps {
 }
 
 /** The way from a key to the first sandbox and its first command. Each step is ticked off when it has happened. */
-export function FirstSandbox({ steps: { hasKey, sandbox, hasCommand }, onCreate, onHide }: FirstSandboxProps) {
+export function FirstSandbox({ steps: { hasKey: hasOne, sandbox, hasCommand }, onCreate, onHide }: FirstSandboxProps) {
   const { data: keys } = useQuery(keysQuery);
   const [isCreatingKey, setIsCreatingKey] = useState(false);
   const key = useNewKey();
   const noteTerminal = useNoteTerminal();
+  const hasKey = hasOne || key !== undefined;
   const target = { origin: location.origin, key };
   const isOver = hasKey && sandbox !== undefined && hasCommand;
   return (

@@ -35,7 +35,7 @@ export const listShots: readonly Shot[] = [
     },
     act: async (page, state) => {
       await page.getByRole('button', { name: 'Create a key' }).click();
-      await page.getByLabel('Name').fill('Laptop');
+      await page.getByLabel('Name', { exact: true }).fill('Laptop');
       await page.keyboard.press('Enter');
       await page.getByLabel('The key', { exact: true }).waitFor();
       state.hasSandboxes = true;
@@ -81,7 +81,7 @@ export const listShots: readonly Shot[] = [
     act: async (page) => {
       await page.getByText('1000 sandboxes').waitFor({ state: 'attached' });
       await page.evaluate('scrollTo(0, 20000)');
-      await page.waitForFunction('document.querySelectorAll("tbody tr[data-index]")[0].dataset.index > 50');
+      await page.waitForFunction('Number(document.querySelector("tbody tr[data-index]")?.dataset.index) > 50');
     },
   },
   {
@@ -117,7 +117,7 @@ export const listShots: readonly Shot[] = [
       ]);
     },
     act: async (page) => {
-      await page.getByLabel('Name').fill("it's <b>hostile</b>");
+      await page.getByLabel('Name', { exact: true }).fill("it's <b>hostile</b>");
       await page.getByText('Command line').click();
       await page.getByRole('button', { name: 'Create sandbox' }).last().click();
       await page.getByRole('alert').waitFor();

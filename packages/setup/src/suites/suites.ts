@@ -173,6 +173,17 @@ const rows: readonly Row[] = [
     alone: networkChanges,
   },
   {
+    name: 'dashboard/sandboxes',
+    shows: 'the list of sandboxes in Chromium: creating, searching, selecting, extending, forking, snapshots, deleting',
+    sources: [
+      'packages/dashboard',
+      'packages/contract/src/dashboard',
+      ...server('http/dashboard', 'core/copies', 'core/sandboxes', 'core/snapshots'),
+      ...setup('steps/dashboard.ts'),
+    ],
+    alone: networkChanges,
+  },
+  {
     name: 'documentation/numbers',
     shows: 'times, limits and prices in the documentation are those of the code',
     sources: [
