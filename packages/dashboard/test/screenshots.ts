@@ -1,8 +1,11 @@
 // Takes screenshots of every page, light and dark, wide and narrow, with Debian's Chromium and made-up answers:
-// `node packages/dashboard/test/screenshots.ts FOLDER [PART OF A NAME]`. Fails if the page breaks the content security policy or throws.
+// `node packages/dashboard/test/screenshots.ts FOLDER [PART OF A NAME] [--axe]`. Fails if the page breaks the content security policy or throws. `--axe` also
+// checks each picture with axe-core, prints what it finds and fails on what is serious or critical.
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
+import { auditPage, describeViolation, isGrave } from './axe.ts';
 import { startFakeService } from './fake-service.ts';
 import { session } from './sample-data.ts';
 import { accountShots } from './shots/account.ts';
@@ -15,8 +18,9 @@ import { usageShots } from './shots/usage.ts';
 const shots = [...accountShots, ...listShots, ...machineShots, ...terminalShots, ...usageShots];
 const screens = { wide: { width: 1360, height: 850 }, narrow: { width: 390, height: 844 } } as const;
 
-const folder = resolve(process.argv[2] ?? 'screenshots');
-const part = process.argv[3] ?? '';
+const { values, positionals } = parseArgs({ options: { axe: { type: 'boolean' } }, allowPositionals: true });
+const folder = resolve(positionals[0] ?? 'screenshots');
+const part = positionals[1] ?? '';
 mkdirSync(folder, { recursive: true });
 const args = [
   '--no-sandbox',
@@ -61,5 +65,12 @@ async function take(browser: Browser, shot: Shot, theme: 'light' | 'dark', scree
   );
   if (isWider) problems.push(`${shot.name}: the page is wider than the ${screen} screen`);
   await page.screenshot({ path: join(folder, `${shot.name}-${theme}-${screen}.png`) });
+  if (values.axe) {
+    for (const violation of await auditPage(page)) {
+      const text = `${shot.name} (${theme}, ${screen}): ${describeViolation(violation)}`;
+      if (isGrave(violation)) problems.push(text);
+      else process.stdout.write(`${text}\n`);
+    }
+  }
   await context.close();
 }

@@ -18,17 +18,22 @@ const places = [
   { to: '/settings', label: 'Settings', Icon: Settings },
 ] as const;
 
+const placeClass =
+  'relative flex h-full items-center whitespace-nowrap text-soft transition-colors after:absolute after:-bottom-px after:h-0.5 after:rounded-full hover:text-ink focus-visible:-outline-offset-2';
+const activePlace = { className: '!text-ink font-medium after:bg-accent' };
+
 /** The header with the way to every page, and the page. */
 export function SignedInLayout() {
   useAccountChanges();
   return (
     <>
-      <a
-        href="#main"
+      <button
+        type="button"
+        onClick={skipToContent}
         className="fixed -top-20 left-4 z-40 rounded-md bg-page px-4 py-2 text-accent shadow-float focus:top-2"
       >
         Skip to the content
-      </a>
+      </button>
       <header className="sticky top-0 z-20 border-line border-b bg-page">
         <div className="column flex h-14 items-center gap-2">
           <Link
@@ -42,7 +47,20 @@ export function SignedInLayout() {
             </span>
             <strong className="text-base font-bold">Mayfly</strong>
           </Link>
-          <Navigation className="hidden h-full md:flex" />
+          <nav aria-label="Pages" className="hidden h-full md:flex">
+            {places.map(({ to, label, Icon }) => (
+              <Link
+                key={to}
+                to={to}
+                activeOptions={{ includeSearch: false }}
+                className={`${placeClass} gap-2 px-2.5 text-sm after:inset-x-2.5 lg:px-3 lg:after:inset-x-3`}
+                activeProps={activePlace}
+              >
+                <Icon size={16} aria-hidden />
+                {label}
+              </Link>
+            ))}
+          </nav>
           <div className="ml-auto flex items-center gap-1">
             <a
               href="/docs"
@@ -57,30 +75,32 @@ export function SignedInLayout() {
             <AccountMenu />
           </div>
         </div>
-        <Navigation className="flex h-11 overflow-x-auto border-line border-t px-2 md:hidden" />
+        <nav aria-label="Pages" className="grid h-13 auto-cols-fr grid-flow-col border-line border-t px-1 md:hidden">
+          {places.map(({ to, label, Icon }) => (
+            <Link
+              key={to}
+              to={to}
+              activeOptions={{ includeSearch: false }}
+              className={`${placeClass} flex-col justify-center gap-1 text-[0.7rem] leading-none after:inset-x-2`}
+              activeProps={activePlace}
+            >
+              <Icon size={17} aria-hidden />
+              {label}
+            </Link>
+          ))}
+        </nav>
       </header>
       <Outlet />
     </>
   );
 }
 
-function Navigation({ className }: { readonly className: string }) {
-  return (
-    <nav aria-label="Pages" className={className}>
-      {places.map(({ to, label, Icon }) => (
-        <Link
-          key={to}
-          to={to}
-          activeOptions={{ includeSearch: false }}
-          className="relative flex h-full items-center gap-2 px-3 text-sm whitespace-nowrap text-soft transition-colors after:absolute after:inset-x-3 after:-bottom-px after:h-0.5 after:rounded-full hover:text-ink focus-visible:-outline-offset-2"
-          activeProps={{ className: '!text-ink font-medium after:bg-accent' }}
-        >
-          <Icon size={16} aria-hidden />
-          {label}
-        </Link>
-      ))}
-    </nav>
-  );
+/** Moves the focus past the header. */
+function skipToContent(): void {
+  const main = document.getElementById('main');
+  if (!main) return;
+  main.tabIndex = -1;
+  main.focus();
 }
 
 function AccountMenu() {

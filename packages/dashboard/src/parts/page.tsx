@@ -13,7 +13,7 @@ export function Page({ title, description, action, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
-    <main id="main" className="column animate-appear pt-8 pb-20 md:pt-11">
+    <main id="main" className="column animate-appear pt-8 outline-none pb-20 md:pt-11">
       <title>{`${title} · Mayfly`}</title>
       <div className="mb-7 grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 gap-y-1.5">
         <h1

@@ -7,7 +7,7 @@ import { type Column, columnsOf, type Part, partsOf, sumOf } from './series.ts';
 import { useWidth } from './use-width.ts';
 
 const plotHeight = 230;
-const axisWidth = 58;
+const axisWidth = 50;
 const dateHeight = 26;
 
 const fills: Readonly<Record<UsageItem, string>> = {
@@ -80,7 +80,7 @@ export function Chart({ usage, measure }: ChartProps) {
         onPointerMove={onPointer}
         onPointerDown={onPointer}
         onPointerLeave={() => setChosen(undefined)}
-        className="mt-5 touch-pan-y rounded-md select-none focus-visible:outline-offset-4"
+        className="mt-6 touch-pan-y select-none focus-visible:rounded-md focus-visible:outline-offset-10"
         style={{ height: plotHeight + dateHeight }}
       >
         {width > 0 && <Plot columns={columns} measure={measure} chosen={chosen} width={width} />}
@@ -175,8 +175,7 @@ function Plot({ columns, measure, chosen, width }: PlotProps) {
             key={index}
             x={slot * (index + 0.5)}
             y={plotHeight + 19}
-            textAnchor={index === columns.length - 1 && slot < 40 ? 'end' : 'middle'}
-            dx={index === columns.length - 1 && slot < 40 ? slot / 2 : 0}
+            textAnchor="middle"
             className={index === chosen ? 'fill-ink' : 'fill-soft'}
           >
             {formatDay(columns[index]?.date ?? '')}

@@ -102,7 +102,7 @@ interface QuotaMeterProps {
 function QuotaMeter({ label, quota: { used, limit }, format, hint }: QuotaMeterProps) {
   return (
     <Meter label={label} used={used} limit={limit} text={`${format(used)} of ${format(limit)}`}>
-      {hint !== undefined && <p className="text-[0.8rem] text-soft">{hint}</p>}
+      {hint !== undefined && <p className="mt-1 text-[0.8rem] text-soft">{hint}</p>}
     </Meter>
   );
 }
@@ -120,7 +120,7 @@ function WindowMeter({ label, window, readAtMs }: WindowMeterProps) {
   const reset = resetsInSeconds !== undefined && used > 0 ? `resets in ${resetsInSeconds} s` : '';
   return (
     <Meter label={label} used={used} limit={limit} text={`${count(used)} of ${count(limit)}`}>
-      <p className="min-h-5 text-[0.8rem] text-soft tabular-nums">{reset}</p>
+      <p className="mt-1 min-h-5 text-[0.8rem] text-soft tabular-nums">{reset}</p>
     </Meter>
   );
 }

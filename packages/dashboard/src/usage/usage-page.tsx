@@ -72,10 +72,12 @@ interface FigureProps {
 
 function Figure({ label, value, detail }: FigureProps) {
   return (
-    <div className="border-line px-5 py-4 not-first:border-t sm:not-first:border-t-0 sm:not-first:border-l md:px-6 md:py-5">
+    <div className="grid grid-cols-[1fr_auto] items-baseline gap-x-4 border-line px-4 py-3 not-first:border-t sm:block sm:px-6 sm:py-5 sm:not-first:border-t-0 sm:not-first:border-l">
       <dt className="text-[0.8rem] text-soft">{label}</dt>
-      <dd className="mt-0.5 text-xl font-semibold tracking-[-0.01em] tabular-nums md:text-2xl">{value}</dd>
-      <dd className="mt-0.5 text-sm text-soft">{detail}</dd>
+      <dd className="text-base font-semibold tracking-[-0.01em] tabular-nums sm:mt-0.5 sm:text-xl lg:text-2xl">
+        {value}
+      </dd>
+      <dd className="col-span-2 text-right text-[0.8rem] text-soft sm:mt-0.5 sm:text-left sm:text-sm">{detail}</dd>
     </div>
   );
 }

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+/** The part of a finding of axe-core that is read. */
+export interface Violation {
+  readonly id: string;
+  readonly impact?: string | null;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** WCAG 2.2 AA, and what axe-core calls best practice. */
+const run = `axe.run(document, {
+  resultTypes: ['violations'],
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+}).then(({ violations }) => violations)`;
+
+/** What axe-core finds on the page as it is. Evaluated from outside, so the content security policy does not apply. */
+export async function auditPage(page: Page): Promise<readonly Violation[]> {
+  // What fades in has no contrast yet.
+  await page.evaluate(
+    'Promise.all(document.getAnimations().map((one) => one.effect.getTiming().iterations === Infinity || one.finished.catch(() => {})))',
+  );
+  await page.evaluate(source);
+  return await page.evaluate<readonly Violation[]>(run);
+}
+
+/** Whether a page with it must not be shipped. */
+export function isGrave({ impact }: Violation): boolean {
+  return impact === 'serious' || impact === 'critical';
+}
+
+export function describeViolation({ id, impact, help, nodes }: Violation): string {
+  const places = nodes.slice(0, 3).map(({ html, failureSummary = '' }) => {
+    return `    ${html.slice(0, 160)}\n      ${failureSummary.split('\n').slice(1, 3).join(' ').trim()}`;
+  });
+  return `${impact ?? 'unknown'} ${id}: ${help}, ${nodes.length} times\n${places.join('\n')}`;
+}

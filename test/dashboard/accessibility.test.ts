@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { auditPage, describeViolation, isGrave } from '#dashboard-test/axe.ts';
+import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { unlimitedRates } from '../support/service-settings.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { button, email, heading, openPage, password, signIn } from './harness.ts';
+import { pressUntil, readFocusedName } from './keyboard.ts';
+
+const pages = {
+  '/sandboxes': 'Sandboxes',
+  '/snapshots': 'Snapshots',
+  '/keys': 'API keys',
+  '/usage': 'Usage',
+  '/settings': 'Settings',
+} as const;
+
+const hasChromium = (await findChromium()) !== undefined;
+let service: TestService;
+let browser: TestBrowser;
+beforeAll(async () => {
+  if (!hasChromium) return;
+  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
+  browser = await launchBrowser(undefined);
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+beforeEach((context) => {
+  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
+});
+
+it.each(['light', 'dark'] as const)(
+  'axe-core finds nothing serious on the main pages in the %s theme',
+  async (theme) => {
+    await using opened = await openPage(browser, service, '/sign-in');
+    const { page, problems } = opened;
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    const findings: string[] = [];
+    const audit = async (name: string) => {
+      for (const violation of await auditPage(page)) {
+        if (isGrave(violation)) findings.push(`${name}: ${describeViolation(violation)}`);
+      }
+    };
+    await page.getByLabel('E-mail address').waitFor();
+    await audit('/sign-in');
+    await signIn(page);
+    await heading(page, 'Sandboxes').waitFor();
+    for (const [path, title] of Object.entries(pages)) {
+      await page.goto(`${service.url}${path}`);
+      await heading(page, title).waitFor();
+      await page.waitForLoadState('networkidle');
+      await audit(path);
+    }
+    expect(findings).toEqual([]);
+    expect(problems).toEqual([]);
+  },
+);
+
+it('the keyboard alone signs in, creates a key, skips to the content and signs out', async () => {
+  await using opened = await openPage(browser, service, '/keys');
+  const { page, problems } = opened;
+  await page.getByLabel('E-mail address').focus();
+  await page.keyboard.type(email);
+  await pressUntil(page, 'Tab', 'Password');
+  await page.keyboard.type(password);
+  await page.keyboard.press('Enter');
+
+  await heading(page, 'API keys').waitFor();
+  await expect.poll(() => readFocusedName(page)).toBe('API keys');
+  await button(page, 'Create key').waitFor();
+  await expect.poll(() => button(page, 'Create key').isEnabled()).toBe(true);
+  await pressUntil(page, 'Tab', 'Create key');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => readFocusedName(page)).toBe('Name');
+  await page.keyboard.type('made by keyboard');
+  await page.keyboard.press('Enter');
+  await page.getByLabel('The key', { exact: true }).waitFor();
+  await pressUntil(page, 'Tab', 'I have stored the key');
+  await page.keyboard.press('Enter');
+  await page.getByRole('row').filter({ hasText: 'made by keyboard' }).waitFor();
+
+  await pressUntil(page, 'Shift+Tab', 'Skip to the content');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate('document.activeElement.id')).toBe('main');
+  await pressUntil(page, 'Shift+Tab', 'Usage');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => readFocusedName(page)).toBe('Usage');
+
+  await pressUntil(page, 'Shift+Tab', `Account ${email}`);
+  await page.keyboard.press('Enter');
+  await pressUntil(page, 'ArrowDown', 'Sign out');
+  await page.keyboard.press('Enter');
+  await page.getByLabel('E-mail address').waitFor();
+  expect(problems).toEqual([]);
+});
