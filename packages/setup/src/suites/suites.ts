@@ -24,7 +24,6 @@ export interface Suite {
 type Row = Omit<Suite, 'files'> & Partial<Pick<Suite, 'files'>>;
 
 const wholeHost = 'compares the state of the whole host';
-const networkChanges = 'Chromium gives up loading a page when a network interface of the host appears or vanishes';
 /** The reason of suites that compare speeds. */
 export const speeds = 'compares speeds';
 
@@ -161,34 +160,29 @@ const rows: readonly Row[] = [
     ['core/admission', 'core/ids', 'core/lifecycle', 'core/pool', 'core/sandboxes', 'store'],
     ['guest/image/skeleton'],
   ),
-  {
-    name: 'dashboard/dashboard',
-    shows: 'the dashboard in Chromium: signing in, keys, the list of sandboxes, links, sessions',
-    sources: [
-      'packages/dashboard',
-      'packages/contract/src/dashboard',
-      ...server('http/dashboard', 'core/sign-in', 'core/accounts'),
-      ...setup('steps/dashboard.ts'),
-    ],
-    alone: networkChanges,
-  },
-  {
-    name: 'dashboard/sandboxes',
-    shows: 'the list of sandboxes in Chromium: creating, searching, selecting, extending, forking, snapshots, deleting',
-    sources: [
-      'packages/dashboard',
-      'packages/contract/src/dashboard',
-      ...server('http/dashboard', 'core/copies', 'core/sandboxes', 'core/snapshots'),
-    name: 'dashboard/machine',
-    shows:
-      'the page of one sandbox in Chromium: charts, commands, ports, snapshots, and what is left when it has ended',
-    sources: [
-      'packages/dashboard',
-      ...server('http/dashboard', 'http/routes', 'core/executions', 'core/previews', 'core/snapshots'),
-      ...setup('steps/dashboard.ts'),
-    ],
-    alone: networkChanges,
-  },
+  dashboard(
+    'accessibility',
+    'what axe finds, in both themes, and signing in and making a key with the keyboard alone',
+    ['http/reference'],
+  ),
+  dashboard(
+    'dashboard',
+    'signing in, keys, the list of sandboxes, links, sessions',
+    ['core/sign-in', 'core/accounts'],
+    true,
+  ),
+  dashboard('hostile-preview', 'what the page of a preview can do to somebody who is signed in', ['gateway']),
+  dashboard(
+    'machine',
+    'the page of one sandbox: charts, commands, ports, snapshots, and what is left when it has ended',
+    ['http/routes', 'core/executions', 'core/previews', 'core/snapshots'],
+  ),
+  dashboard(
+    'sandboxes',
+    'the list of sandboxes: creating, searching, selecting, extending, forking, snapshots, deleting',
+    ['core/changes', 'core/copies', 'core/sandboxes', 'core/snapshots'],
+  ),
+  dashboard('usage', 'usage by day, the file with it, limits', ['core/money', 'core/windows']),
   {
     name: 'documentation/numbers',
     shows: 'times, limits and prices in the documentation are those of the code',
@@ -452,7 +446,6 @@ const rows: readonly Row[] = [
     name: 'previews/browser',
     shows: 'pages, WebSockets and a dev server in Chromium',
     sources: ['test/previews/guest', ...server('gateway', 'core/previews')],
-    alone: networkChanges,
   },
   {
     name: 'previews/large-bodies',
@@ -666,6 +659,20 @@ export const withoutSuite: readonly string[] = [
   '{.dependency-cruiser.cjs,.editorconfig,.gitignore,.oxlintrc.json}',
   'LICENSE',
 ];
+
+/** A part of the dashboard in Chromium. */
+function dashboard(part: string, subject: string, folders: readonly string[], isBuilt = false): Row {
+  return {
+    name: `dashboard/${part}`,
+    shows: `the dashboard in Chromium: ${subject}`,
+    sources: [
+      'packages/dashboard',
+      'packages/contract/src/dashboard',
+      ...server('http/dashboard', ...folders),
+      ...(isBuilt ? setup('steps/dashboard.ts') : []),
+    ],
+  };
+}
 
 /** The specification, sentence by sentence: one suite for each of its parts. */
 function conformance(part: string, subject: string, folders: readonly string[], others: readonly string[] = []): Row {
