@@ -127,8 +127,9 @@ function useRows(sandboxes: readonly Sandbox[], body: RefObject<HTMLTableSection
     scrollMargin,
     useFlushSync: false,
   });
-  // What is above the table can grow.
+  // What is above the table can grow. While one scrolls, measuring it would cost a layout for every frame.
   useLayoutEffect(() => {
+    if (virtualizer.isScrolling) return;
     const topPx = body.current ? Math.round(body.current.getBoundingClientRect().top + scrollY) : 0;
     setScrollMargin(topPx);
   });
