@@ -44,7 +44,7 @@ export function SandboxesPage() {
   const sandboxes = useInfiniteQuery(sandboxesQuery(includesDeleted(status)));
   const [selection, setSelection] = useState<Selection>(emptySelection);
   const [dialog, setDialog] = useState<OpenDialog>();
-  const [isNearEnd, setIsNearEnd] = useState(true);
+  const [isNearEnd, setIsNearEnd] = useState(false);
   const isSlow = useDelayed(sandboxes.isPending);
 
   const shownSearch = useMemo(() => withChange(search, { q: wanted }), [search, wanted]);
