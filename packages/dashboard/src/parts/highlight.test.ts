@@ -19,3 +19,10 @@ test('strings, keywords and comments are recognised', () => {
   const kinds = tokenize("await run('x'); // y", 'typescript').map(({ kind, text }) => `${kind}: ${text}`);
   expect(kinds).toEqual(['keyword: await', 'plain:  run(', "string: 'x'", 'plain: ); ', 'comment: // y']);
 });
+
+test('a quote that is escaped as a shell needs it is part of its string', () => {
+  const kinds = tokenize(`create --name 'it'\\''s <b>' --lifetime 15`, 'shell').map(
+    ({ kind, text }) => `${kind}: ${text}`,
+  );
+  expect(kinds).toEqual(['plain: create --name ', `string: 'it'\\''s <b>'`, 'plain:  --lifetime 15']);
+});

@@ -9,7 +9,8 @@ const kinds = ['comment', 'string', 'keyword', 'literal'] as const;
 const patterns = {
   typescript:
     /(\/\/.*)|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|\b(await|const|from|import|new|using)\b|\b(true|false|null|\d[\d_]*)\b/g,
-  shell: /((?:^|(?<=\s))#.*)|('[^']*'|"(?:[^"\\]|\\.)*")/g,
+  // A quote within quotes ends them, is escaped, and begins them again.
+  shell: /((?:^|(?<=\s))#.*)|('[^']*'(?:\\''[^']*')*|"(?:[^"\\]|\\.)*")/g,
 } as const;
 
 /** Splits a line of code into parts with a colour. Nothing is lost: their texts make up the line. */

@@ -33,7 +33,7 @@ export const SandboxRow = memo(function SandboxRow(props: SandboxRowProps) {
   const { id, name, size, resources, status, created_at } = sandbox;
   const isOver = status === 'deleted' || status === 'deleting';
   return (
-    <tr ref={measure} data-index={index} aria-rowindex={index + firstRowIndex} aria-selected={isSelected}>
+    <tr ref={measure} data-index={index} aria-rowindex={index + firstRowIndex} data-selected={isSelected}>
       <td className="check">
         <Checkbox
           label={`Select ${name ?? id}`}

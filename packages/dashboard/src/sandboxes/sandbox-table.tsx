@@ -18,7 +18,7 @@ import { SandboxRow } from './sandbox-row.tsx';
 import { isSelectable, type Selection, toggle, toggleAll } from './selection.ts';
 
 /** Until a row is shown, it is taken to be so high. */
-const rowPx = { wide: 69, narrow: 176 } as const;
+const rowPx = { wide: 71, narrow: 207 } as const;
 /** Rows beyond the edges of the window, so that scrolling finds them there. */
 const overscan = 8;
 /** Older sandboxes are asked for when so few rows are left. */
@@ -127,8 +127,9 @@ function useRows(sandboxes: readonly Sandbox[], body: RefObject<HTMLTableSection
     scrollMargin,
     useFlushSync: false,
   });
-  // What is above the table can grow.
+  // What is above the table can grow. While one scrolls, measuring it would cost a layout for every frame.
   useLayoutEffect(() => {
+    if (virtualizer.isScrolling) return;
     const topPx = body.current ? Math.round(body.current.getBoundingClientRect().top + scrollY) : 0;
     setScrollMargin(topPx);
   });

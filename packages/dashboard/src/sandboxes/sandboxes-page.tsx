@@ -44,7 +44,7 @@ export function SandboxesPage() {
   const sandboxes = useInfiniteQuery(sandboxesQuery(includesDeleted(status)));
   const [selection, setSelection] = useState<Selection>(emptySelection);
   const [dialog, setDialog] = useState<OpenDialog>();
-  const [isNearEnd, setIsNearEnd] = useState(true);
+  const [isNearEnd, setIsNearEnd] = useState(false);
   const isSlow = useDelayed(sandboxes.isPending);
 
   const shownSearch = useMemo(() => withChange(search, { q: wanted }), [search, wanted]);
@@ -62,6 +62,8 @@ export function SandboxesPage() {
     isPending: mayBeFirst,
     hide,
   } = useFirstSteps(status === 'current' && !hasMore ? sandboxes.data : undefined);
+
+  const isNew = steps !== undefined && steps.sandbox === undefined;
 
   const selected = useMemo(() => selectedAmong(shown ?? [], selection), [shown, selection]);
   const act = useCallback((action: SandboxAction, sandbox: Sandbox) => setDialog({ action, sandbox }), []);
@@ -88,7 +90,7 @@ export function SandboxesPage() {
       }
     >
       {steps && <FirstSandbox steps={steps} onCreate={() => setCreating(true)} onHide={hide} />}
-      {!(isEmpty && steps) && <ListToolbar search={search} typed={typed} onType={setTyped} />}
+      {!isNew && <ListToolbar search={search} typed={typed} onType={setTyped} />}
       {sandboxes.isPending && isSlow && <Skeleton />}
       {sandboxes.isError && shown === undefined && (
         <ErrorNotice
@@ -120,7 +122,7 @@ export function SandboxesPage() {
           />
         </div>
       )}
-      {isEmpty && !hasMore && !sandboxes.isPlaceholderData && !steps && !mayBeFirst && (
+      {isEmpty && !hasMore && !sandboxes.isPlaceholderData && !isNew && !mayBeFirst && (
         <EmptyList
           search={shownSearch}
           onCreate={() => setCreating(true)}

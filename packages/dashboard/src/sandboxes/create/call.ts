@@ -61,7 +61,7 @@ function callWithCli(wanted: NewSandbox, origin: string): string {
     // The word after an option must not begin with a dash.
     return value.startsWith('-') ? [`--${option}=${quoteForShell(value)}`] : [`--${option} ${quoteForShell(value)}`];
   });
-  return `mayfly create ${words.join(' ')}`;
+  return ['mayfly create', ...words].join(' \\\n  ');
 }
 
 function callWithTypeScript(wanted: NewSandbox, origin: string): string {
