@@ -179,12 +179,38 @@ const rows: readonly Row[] = [
       'packages/dashboard',
       'packages/contract/src/dashboard',
       ...server('http/dashboard', 'core/copies', 'core/sandboxes', 'core/snapshots'),
+      ...setup('steps/dashboard.ts'),
+    ],
+    alone: networkChanges,
+  },
+  {
     name: 'dashboard/machine',
     shows:
       'the page of one sandbox in Chromium: charts, commands, ports, snapshots, and what is left when it has ended',
     sources: [
       'packages/dashboard',
       ...server('http/dashboard', 'http/routes', 'core/executions', 'core/previews', 'core/snapshots'),
+      ...setup('steps/dashboard.ts'),
+    ],
+    alone: networkChanges,
+  },
+  {
+    name: 'dashboard/files',
+    shows: 'the files of a sandbox in Chromium: editing, conflicts, uploads, downloads, hostile names',
+    sources: [
+      'packages/dashboard',
+      ...server('http/dashboard', 'http/routes/files.ts', 'core/files'),
+      ...setup('steps/dashboard.ts'),
+    ],
+    alone: networkChanges,
+  },
+  {
+    name: 'dashboard/terminal',
+    shows: 'terminals in Chromium: tabs that come back after a reload, exits, lost connections',
+    sources: [
+      'packages/dashboard',
+      'packages/contract/src/dashboard',
+      ...server('http/dashboard', 'http/sockets', 'core/terminals', 'screens'),
       ...setup('steps/dashboard.ts'),
     ],
     alone: networkChanges,
