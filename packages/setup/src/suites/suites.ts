@@ -171,6 +171,9 @@ const rows: readonly Row[] = [
     ['core/sign-in', 'core/accounts'],
     true,
   ),
+  dashboard('files', 'the files of a sandbox: the tree, opening, editing, saving, uploading, downloading, removing', [
+    'core/files',
+  ]),
   dashboard('hostile-preview', 'what the page of a preview can do to somebody who is signed in', ['gateway']),
   dashboard(
     'machine',
@@ -182,6 +185,10 @@ const rows: readonly Row[] = [
     'the list of sandboxes: creating, searching, selecting, extending, forking, snapshots, deleting',
     ['core/changes', 'core/copies', 'core/sandboxes', 'core/snapshots'],
   ),
+  dashboard('terminal', 'terminals of a sandbox: programs, sizes, reloads, ends, lost connections', [
+    'core/terminals',
+    'screens',
+  ]),
   dashboard('usage', 'usage by day, the file with it, limits', ['core/money', 'core/windows']),
   {
     name: 'documentation/numbers',

@@ -1,0 +1,102 @@
+import type { Page, WebSocketRoute } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { call, createSandbox } from '../support/api-requests.ts';
+import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { unlimitedRates } from '../support/service-settings.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { button, openPage, password, signIn } from './harness.ts';
+
+const hasChromium = (await findChromium()) !== undefined;
+let service: TestService;
+let browser: TestBrowser;
+let id: string;
+beforeAll(async () => {
+  if (!hasChromium) return;
+  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
+  browser = await launchBrowser(undefined);
+  ({ id } = await createSandbox(service));
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+beforeEach((context) => {
+  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
+});
+
+const shown = '[role="tabpanel"]:not([hidden])';
+const prompts = (page: Page, text: string) => page.locator(`${shown} .xterm-rows`, { hasText: text }).waitFor();
+async function type(page: Page, line: string): Promise<void> {
+  await page.locator(`${shown} .xterm-helper-textarea`).focus();
+  await page.keyboard.type(`${line}\n`);
+}
+
+it('opens terminals side by side, and brings them back after a reload, or as detached ones', async () => {
+  await using opened = await openPage(browser, service, `/sandboxes/${id}/terminal`);
+  const { page, problems } = opened;
+  await signIn(page);
+  await prompts(page, '$');
+  await type(page, 'echo first-$((40 + 2))');
+  await prompts(page, 'first-42');
+  await button(page, 'New terminal').click();
+  await prompts(page, '$');
+  await type(page, 'echo second-$((1 + 1)); printf "\\e]0;<img src=x>\\u202e\\e\\\\"');
+  await prompts(page, 'second-2');
+  await expect.poll(() => page.getByRole('tab').nth(1).textContent()).toContain('<img src=x>');
+
+  await page.reload();
+  await expect.poll(() => page.getByRole('tab').count()).toBe(2);
+  await prompts(page, 'second-2');
+  await page.getByRole('tab').first().click();
+  await prompts(page, 'first-42');
+  await page.keyboard.press('Control+Shift+L');
+  await page.keyboard.press('Delete');
+  await button(page, 'Keep it running').click();
+  await page.reload();
+  await button(page, 'Detached terminals: 1').click();
+  await page.getByRole('menuitem').click();
+  await expect.poll(() => page.getByRole('tab').count()).toBe(2);
+  expect(problems).toEqual([]);
+});
+
+it('says how a shell exited, starts another one, and ends it when its tab is closed', async () => {
+  await using opened = await openPage(browser, service, `/sandboxes/${id}/terminal`);
+  const { page, problems } = opened;
+  await signIn(page);
+  await prompts(page, '$');
+  await type(page, 'exit 7');
+  await page.getByText('The shell exited with code 7').waitFor();
+  await button(page, 'Start a new shell').click();
+  await prompts(page, '$');
+  const before = await page.getByRole('tab').count();
+  await page.keyboard.press('Control+Shift+L');
+  await page.keyboard.press('Delete');
+  await button(page, 'End the shell').click();
+  await expect.poll(() => page.getByRole('tab').count()).toBe(before - 1);
+  expect(problems).toEqual([]);
+});
+
+it('attaches again when its connection was lost, and tells when the sandbox is gone', async () => {
+  await using opened = await openPage(browser, service, `/sandboxes/${id}/terminal`);
+  const { page, problems } = opened;
+  await signIn(page);
+  await prompts(page, '$');
+  const sockets: WebSocketRoute[] = [];
+  await page.routeWebSocket(/\/pty\?/, (socket) => {
+    socket.connectToServer();
+    sockets.push(socket);
+  });
+  await page.reload();
+  await prompts(page, '$');
+  await type(page, 'echo before-$((2 + 3))');
+  await prompts(page, 'before-5');
+  await Promise.all(sockets.map((socket) => socket.close({ code: 3000 })));
+  await page.getByText('The connection was lost').waitFor();
+  await prompts(page, 'before-5');
+  await page.getByText('The connection was lost').waitFor({ state: 'detached' });
+  await type(page, 'echo after-$((3 + 3))');
+  await prompts(page, 'after-6');
+  await call(service, 'DELETE', `/sandboxes/${id}`);
+  await page.getByText('needs a running machine').waitFor();
+  expect(problems).toEqual([]);
+});
