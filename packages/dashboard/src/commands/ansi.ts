@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noControlCharactersInRegex: they are what this file is about.
 /** How a piece of output looks. */
 export interface Style {
   readonly stream: 'stdout' | 'stderr';
@@ -29,17 +28,23 @@ export type Piece =
   | { readonly kind: 'text'; readonly text: string; readonly style: Style }
   | { readonly kind: 'newline' | 'return' | 'erase' };
 
-const escapeCharacter = '\u001b';
+const esc = '\u001b';
+const bell = '\u0007';
 /** An escape sequence that is longer than this is no sequence. Operating system commands, such as titles and links, may be long. */
 const longestSequence = 4_096;
 
-/** CSI, OSC and other strings up to their end, a character set, and sequences of two characters. */
-const sequence =
-  /\u001b(?:\[([0-?]*)[ -/]*([@-~])|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])/y;
-const special = /[\u001b\n\r\b]/g;
-/** Controls that are not shown: they would be boxes or nothing. */
-const invisible =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/** A string such as a title, up to its end. */
+const stringStart = `[\\]PX^_][^${bell}${esc}]*`;
+/** CSI, strings, a character set, and sequences of two characters. */
+const sequence = new RegExp(
+  `${esc}(?:\\[([0-?]*)[ -/]*([@-~])|${stringStart}(?:${bell}|${esc}\\\\)|[ -/]+[0-~]|[0-OQ-WYZ\\\\\`-~])`,
+  'y',
+);
+/** What may become a sequence with more text. */
+const sequenceStart = new RegExp(`^${esc}(?:$|\\[[0-?]*[ -/]*$|${stringStart}${esc}?$|[ -/]+$)`);
+const special = new RegExp(`[${esc}\\n\\r]`, 'g');
+/** Controls that are not shown: they would be boxes, or change the direction of the text around them. */
+const invisible = /(?!\t)\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Reads one stream of output piece by piece: colours are kept, other escape sequences are dropped. */
 export class AnsiReader {
@@ -62,7 +67,7 @@ export class AnsiReader {
       start = match.index + 1;
       if (match[0] === '\n') pieces.push({ kind: 'newline' });
       else if (match[0] === '\r') pieces.push({ kind: 'return' });
-      else if (match[0] === escapeCharacter) {
+      else if (match[0] === esc) {
         const end = this.#readSequence(all, match.index, pieces);
         if (end === undefined) return pieces;
         start = end;
@@ -78,7 +83,7 @@ export class AnsiReader {
     sequence.lastIndex = at;
     const match = sequence.exec(all);
     if (!match) {
-      if (all.length - at > longestSequence || !mayContinue(all.slice(at))) return at + 1;
+      if (all.length - at > longestSequence || !sequenceStart.test(all.slice(at))) return at + 1;
       this.#rest = all.slice(at);
       return undefined;
     }
@@ -92,11 +97,6 @@ export class AnsiReader {
     const visible = text.replace(invisible, '');
     if (visible !== '') pieces.push({ kind: 'text', text: visible, style: this.#style });
   }
-}
-
-/** Whether a text that begins with an escape character may become a sequence with more text. */
-function mayContinue(text: string): boolean {
-  return /^\u001b(?:$|\[[0-?]*[ -/]*$|[\]PX^_][^\u0007\u001b]*\u001b?$|[ -/]+$)/.test(text);
 }
 
 /** Returns the style after a "select graphic rendition" sequence. Colours that the page does not have are plain. */

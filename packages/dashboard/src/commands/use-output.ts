@@ -10,7 +10,7 @@ export class LiveOutput {
   readonly buffer = new OutputBuffer();
   lastEventId: string | undefined;
   #version = 0;
-  #frame: number | undefined;
+  #isScheduled = false;
   readonly #listeners = new Set<() => void>();
 
   subscribe = (listener: () => void): (() => void) => {
@@ -21,8 +21,10 @@ export class LiveOutput {
   version = (): number => this.#version;
 
   changed(): void {
-    this.#frame ??= requestAnimationFrame(() => {
-      this.#frame = undefined;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(() => {
+      this.#isScheduled = false;
       this.#version += 1;
       for (const listener of this.#listeners) listener();
     });
