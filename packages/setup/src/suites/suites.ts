@@ -162,6 +162,13 @@ const rows: readonly Row[] = [
     ['guest/image/skeleton'],
   ),
   {
+    name: 'dashboard/accessibility',
+    shows:
+      "axe-core on the dashboard's main pages in both themes, and signing in, creating a key and signing out with the keyboard alone",
+    sources: ['packages/dashboard', 'packages/contract/src/dashboard', ...setup('steps/dashboard.ts')],
+    alone: networkChanges,
+  },
+  {
     name: 'dashboard/dashboard',
     shows: 'the dashboard in Chromium: signing in, keys, the list of sandboxes, links, sessions',
     sources: [
@@ -179,6 +186,17 @@ const rows: readonly Row[] = [
       'packages/dashboard',
       'packages/contract/src/dashboard',
       ...server('http/dashboard', 'core/copies', 'core/sandboxes', 'core/snapshots'),
+      ...setup('steps/dashboard.ts'),
+    ],
+    alone: networkChanges,
+  },
+  {
+    name: 'dashboard/usage',
+    shows: 'usage and limits in Chromium: the chart, the table and the file of a sandbox that runs',
+    sources: [
+      'packages/dashboard/src/usage',
+      'packages/contract/src/dashboard',
+      ...server('http/dashboard', 'core/money', 'core/windows'),
       ...setup('steps/dashboard.ts'),
     ],
     alone: networkChanges,
