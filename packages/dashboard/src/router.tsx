@@ -81,6 +81,8 @@ const terminalRoute = createRoute({
 const filesRoute = createRoute({
   getParentRoute: () => sandboxRoute,
   path: '/files',
+  validateSearch: ({ path }: Record<string, unknown>): { path?: string } =>
+    typeof path === 'string' && path.startsWith('/') ? { path } : {},
   component: lazyRouteComponent(() => import('./files/files-tab.tsx'), 'FilesTab'),
 });
 

@@ -19,7 +19,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 /** The policy of the service: what it forbids must not be needed for anything. */
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; frame-src https://*.preview.example.com; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
 const areas: readonly FakeArea[] = [changesArea, listArea, machineArea, terminalArea, usageArea];
 

@@ -1,10 +1,11 @@
 import type { Execution, ExecutionSummary } from '@mayfly/contract';
 import { useQueryClient } from '@tanstack/react-query';
-import { ChevronDown, ChevronUp, Download, Search, X } from 'lucide-react';
+import { ChevronDown, ChevronUp, Download, Info, Search, X } from 'lucide-react';
 import { type KeyboardEvent, useCallback, useEffect, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { ErrorNotice, Notice } from '../parts/notice.tsx';
+import { formatDuration } from '../parts/duration.ts';
+import { ErrorNotice } from '../parts/notice.tsx';
 import { useNow } from '../parts/use-now.ts';
 import { formatSize } from '../sandbox/stats/bytes.ts';
 import { describeResult, formatLength, lengthMs } from './describe.ts';
@@ -37,7 +38,7 @@ export function ExecutionView({ id, summary, command, onClose }: ExecutionViewPr
   return (
     <section
       aria-label={`Output of ${command ?? id}`}
-      className="flex h-[min(42rem,75dvh)] min-w-0 animate-appear flex-col overflow-hidden rounded-lg border border-line"
+      className="flex max-h-[min(42rem,75dvh)] min-w-0 animate-appear flex-col overflow-hidden rounded-lg border border-line"
     >
       <header className="border-line border-b bg-panel py-2 pr-2 pl-4">
         <div className="flex items-start gap-2">
@@ -103,7 +104,7 @@ function Length({ execution }: { readonly execution: ExecutionSummary }) {
   const nowMs = useNow();
   const ms = lengthMs(execution, nowMs);
   if (ms === undefined) return null;
-  return execution.status === 'running' ? `for ${formatLength(Math.floor(ms / 1_000) * 1_000)}` : formatLength(ms);
+  return execution.status === 'running' ? `for ${formatDuration(ms)}` : formatLength(ms);
 }
 
 /** Says what of the output is not there, and where it went. */
@@ -119,9 +120,10 @@ function Dropped({ output, execution }: { readonly output: LiveOutput; readonly 
   ].filter((note) => typeof note === 'string');
   if (notes.length === 0) return null;
   return (
-    <div className="border-line border-b px-2 py-1.5">
-      <Notice>{notes.join(' ')}</Notice>
-    </div>
+    <p role="status" className="flex items-start gap-2 border-line border-b bg-tint px-4 py-1.5 text-[0.8rem]">
+      <Info size={15} aria-hidden className="mt-0.5 shrink-0 text-accent" />
+      {notes.join(' ')}
+    </p>
   );
 }
 

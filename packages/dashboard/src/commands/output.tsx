@@ -78,7 +78,7 @@ export function Output({ output, label, matches, current, empty }: OutputProps) 
   const end = Math.min(lineCount, Math.max(scrolled.line + scrolled.lines, begin + scrolled.lines) + spareLines);
   const numbers = Array.from({ length: Math.max(0, end - begin) }, (_, index) => firstLine + begin + index);
   return (
-    <div className="relative min-h-0 grow">
+    <div className="relative flex min-h-40 flex-col">
       <div
         ref={pane}
         role="log"
@@ -87,7 +87,7 @@ export function Output({ output, label, matches, current, empty }: OutputProps) 
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it.
         tabIndex={0}
         onScroll={onScroll}
-        className="h-full overflow-auto overscroll-contain bg-code py-3 font-mono text-[0.8rem] focus-visible:-outline-offset-2"
+        className="min-h-40 overflow-auto bg-code py-3 font-mono text-[0.8rem] focus-visible:-outline-offset-2"
       >
         {lineCount === 0 ? (
           <p className="px-4 font-sans text-sm text-soft">{empty}</p>

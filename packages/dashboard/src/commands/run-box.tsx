@@ -70,7 +70,7 @@ export function RunBox({ sandbox: { id }, onStarted }: RunBoxProps) {
   const rows = Math.min(mostRows, Math.max(1, command.split('\n').length));
   return (
     <form onSubmit={submit}>
-      <div className="flex items-end gap-2 rounded-lg border border-edge bg-page p-1.5 pl-3.5 transition-colors hover:border-soft has-[textarea:focus-visible]:border-accent has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:-outline-offset-1 has-[textarea:focus-visible]:outline-accent">
+      <div className="flex items-start gap-2 rounded-lg border border-edge bg-page p-1.5 pl-3.5 transition-colors hover:border-soft has-[textarea:focus-visible]:border-accent has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:-outline-offset-1 has-[textarea:focus-visible]:outline-accent">
         <span aria-hidden className="py-2 font-mono text-sm leading-5 text-accent select-none">
           $
         </span>
@@ -90,7 +90,7 @@ export function RunBox({ sandbox: { id }, onStarted }: RunBoxProps) {
             setPlace(atDraft);
           }}
           onKeyDown={onKey}
-          className="min-h-9 min-w-0 grow resize-none bg-transparent py-2 font-mono text-base leading-5 outline-none md:text-sm"
+          className="field-sizing-content max-h-64 min-h-9 min-w-0 grow resize-none bg-transparent py-2 font-mono text-base leading-5 outline-none md:text-sm"
         />
         <Button
           type="submit"
@@ -98,6 +98,7 @@ export function RunBox({ sandbox: { id }, onStarted }: RunBoxProps) {
           isPending={run.isPending}
           disabled={command.trim() === ''}
           icon={<CornerDownLeft size={15} aria-hidden />}
+          className="self-end"
         >
           Run
         </Button>

@@ -52,7 +52,7 @@ export function OpenPort({ sandboxId }: { readonly sandboxId: string }) {
             hint="The one that the server in the sandbox listens on. Listening on localhost is enough."
           />
         </div>
-        <Button type="submit" look="primary" isPending={open.isPending} className="mt-[1.85rem] !h-10">
+        <Button type="submit" look="primary" isPending={open.isPending} className="mt-[1.625rem] !h-10">
           Open the port
         </Button>
       </div>

@@ -53,7 +53,7 @@ function Ports({ sandboxId }: { readonly sandboxId: string }) {
                 <th scope="col">Port</th>
                 <th scope="col">URL</th>
                 <th scope="col">Opened</th>
-                <th scope="col">
+                <th scope="col" colSpan={2}>
                   <span className="sr-only">Actions</span>
                 </th>
               </tr>
@@ -139,10 +139,12 @@ function PortRow({ port: { port, url, created_at }, isFramed, onFrame, onCode, o
           <Button aria-label={`QR code of port ${port}`} title="QR code" className="!px-2.5" onClick={onCode}>
             <QrIcon size={16} aria-hidden />
           </Button>
-          <Button look="quiet" className="hover:!text-red" onClick={onClose}>
-            Close<span className="sr-only"> port {port}</span>
-          </Button>
         </span>
+      </td>
+      <td className="corner end">
+        <Button look="quiet" className="-my-1.5 -mr-3 hover:!text-red" onClick={onClose}>
+          Close<span className="sr-only"> port {port}</span>
+        </Button>
       </td>
     </tr>
   );

@@ -1,7 +1,7 @@
 import type { Port } from '@mayfly/contract';
 import { useQuery } from '@tanstack/react-query';
 import { ExternalLink, RotateCw, X } from 'lucide-react';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { hasOwnRootQuery } from './queries.ts';
 
 interface PreviewFrameProps {
@@ -17,10 +17,15 @@ const iconButton = 'grid size-8 shrink-0 place-items-center rounded-md text-soft
  */
 export function PreviewFrame({ port: { port, url }, onClose }: PreviewFrameProps) {
   const [loads, setLoads] = useState(0);
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    section.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   return (
     <section
+      ref={section}
       aria-label={`Preview of port ${port}`}
-      className="animate-appear overflow-hidden rounded-lg border border-line"
+      className="scroll-my-20 animate-appear overflow-hidden rounded-lg border border-line"
     >
       <header className="flex items-center gap-1 border-line border-b bg-panel py-1.5 pr-1.5 pl-4">
         <h2 className="mr-2 text-sm font-medium whitespace-nowrap">Port {port}</h2>

@@ -8,7 +8,7 @@ import { describeReason } from '../sandboxes/reason.ts';
 
 /** Why and when a sandbox failed or ended; nothing while it is healthy. */
 export function Outcome({ sandbox }: { readonly sandbox: Sandbox }) {
-  const { status, ended_at } = sandbox;
+  const { status, ended_at, ready_at } = sandbox;
   if (status === 'running' || status === 'provisioning') return null;
   const reason = describeReason(sandbox);
   const hasFailed = status === 'failed';
@@ -28,7 +28,9 @@ export function Outcome({ sandbox }: { readonly sandbox: Sandbox }) {
               {hasFailed ? 'Failed' : 'Ended'} <Ago at={ended_at} />.{' '}
             </>
           )}
-          Its machine is gone. Its commands and snapshots can still be read.
+          {ready_at === null
+            ? 'It never ran, so it cost nothing.'
+            : 'Its machine is gone. The output of its commands and its snapshots are still there.'}
         </p>
       </div>
     </div>

@@ -15,7 +15,9 @@ export function OverviewTab() {
           <Connect sandbox={sandbox} />
         </div>
       )}
-      <Facts sandbox={sandbox} />
+      <div className={isRunning ? '' : 'max-w-md'}>
+        <Facts sandbox={sandbox} />
+      </div>
     </div>
   );
 }

@@ -26,7 +26,7 @@ export function Tabs({ sandbox: { id } }: { readonly sandbox: Sandbox }) {
       aria-label="Sandbox"
       className="relative -mx-4 mt-6 mb-6 flex overflow-x-auto px-4 [scrollbar-width:none] md:mx-0 md:px-0"
     >
-      <div className="flex min-w-full border-line border-b">
+      <div className="flex w-max min-w-full border-line border-b">
         {tabs.map(({ to, label }) => (
           <Link
             key={to}

@@ -59,7 +59,7 @@ function Storage({ snapshots }: { readonly snapshots: readonly Snapshot[] }) {
 
 const uses = [
   ['Skip the set-up', 'Install once, take a snapshot, and begin every sandbox where the installation ended.'],
-  ['Go back', 'Take one before something risky, and roll the sandbox back to it in about a second.'],
+  ['Go back', 'Take one before something risky, and roll the sandbox back to it if it goes wrong.'],
   ['Try several ways', 'Begin as many sandboxes as you like from the same running programs.'],
 ] as const;
 

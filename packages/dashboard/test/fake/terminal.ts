@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { sandboxes } from '../sample-data.ts';
 import type { FakeArea } from './area.ts';
+import { answerFiles } from './files.ts';
 
 /** The terminals of the first running sandbox, and what they show. */
 const esc = '\x1b';
@@ -38,7 +39,10 @@ interface FakeShells {
 export const shells: FakeShells = { exitCode: undefined, isCut: false, ids: Object.keys(recorded) };
 
 export const terminalArea: FakeArea = {
-  answer: ({ operation }) => {
+  answer: (request) => {
+    const { operation } = request;
+    const files = answerFiles(request);
+    if (files) return files;
     const [, id, rest] = /^GET \/sandboxes\/([^/]+)(?:\/(\w+))?$/.exec(operation) ?? [];
     if (id === undefined) return undefined;
     if (rest === undefined) {

@@ -76,7 +76,7 @@ export function Chart({ title, series, frame, format, note, cursorMs, onCursor }
         onPointerLeave={() => onCursor(undefined)}
         onKeyDown={onKey}
         onBlur={() => onCursor(undefined)}
-        className="relative mt-2.5 h-26 touch-pan-y rounded-sm border-line border-b"
+        className="relative mt-6 h-24 touch-pan-y rounded-sm border-line border-b"
       >
         <svg
           aria-hidden="true"
@@ -109,7 +109,7 @@ export function Chart({ title, series, frame, format, note, cursorMs, onCursor }
             );
           })}
         </svg>
-        <span className="absolute top-0.5 left-0 rounded-sm bg-page/80 pr-1 text-[0.7rem] leading-4 text-soft tabular-nums">
+        <span className="absolute -top-4.5 left-0 text-[0.7rem] leading-4 text-soft tabular-nums">
           {format(frame.most)}
         </span>
         {pointed && place !== undefined && (
@@ -132,7 +132,8 @@ export function Chart({ title, series, frame, format, note, cursorMs, onCursor }
         )}
       </div>
       <div aria-hidden className="mt-1 flex justify-between text-[0.7rem] text-soft tabular-nums">
-        <span>{pointed ? ago(pointed.atMs) : `${formatDuration(frame.toMs - frame.fromMs)} ago`}</span>
+        <span>{formatDuration(frame.toMs - frame.fromMs)} ago</span>
+        {pointed && <span className="font-medium text-ink">{ago(pointed.atMs)}</span>}
         <span>now</span>
       </div>
       <p className="sr-only">{series.map((one) => describeSeries(one, format)).join(' ')}</p>

@@ -25,7 +25,7 @@ export function Charts({ sandbox: { id } }: { readonly sandbox: Sandbox }) {
   const mostTraffic = Math.max(0, ...[...received, ...sent].flatMap(({ value }) => value ?? []));
   const shared = { cursorMs, onCursor: setCursorMs };
   return (
-    <section aria-labelledby="usage" aria-busy={latest === undefined && error === undefined}>
+    <section aria-labelledby="usage" {...(latest === undefined && error === undefined && { 'aria-busy': true })}>
       <div className="mb-3 flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
         <h2 id="usage" className="text-base font-semibold">
           What it uses

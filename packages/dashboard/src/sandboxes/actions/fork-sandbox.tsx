@@ -16,6 +16,7 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/notice.tsx';
+import { useDelayed } from '../../parts/use-delayed.ts';
 import { readMinutes } from './extension.ts';
 import { MinutesField } from './minutes-field.tsx';
 import { refreshSandboxes } from './refresh.ts';
@@ -47,6 +48,7 @@ export function ForkSandbox({ sandbox, onClose }: ForkSandboxProps) {
       }),
     onSettled: () => refreshSandboxes(queryClient),
   });
+  const isSlow = useDelayed(fork.isPending);
   if (fork.data) return <Copies results={fork.data.data} onClose={onClose} />;
   const isComplete = copies !== undefined && minutes !== undefined;
   const submit = (event: FormEvent) => {
@@ -54,7 +56,7 @@ export function ForkSandbox({ sandbox, onClose }: ForkSandboxProps) {
     if (isComplete && !fork.isPending) fork.mutate();
   };
   return (
-    <Dialog title="Fork this sandbox" onClose={onClose} isDismissible={!fork.isPending}>
+    <Dialog title="Fork this sandbox" onClose={onClose}>
       <form onSubmit={submit} className="space-y-4">
         <p className="text-soft">
           Each copy is a running sandbox of its own that begins with the memory, processes and files of this moment. The
@@ -88,9 +90,12 @@ export function ForkSandbox({ sandbox, onClose }: ForkSandboxProps) {
         />
         {fork.isError && <ErrorNotice error={fork.error} />}
         <DialogActions>
-          <Button onClick={onClose} disabled={fork.isPending}>
-            Cancel
-          </Button>
+          {isSlow && (
+            <p role="status" className="mr-auto self-center text-sm text-soft">
+              Copying. You may close this; the copies appear in the list.
+            </p>
+          )}
+          <Button onClick={onClose}>{fork.isPending ? 'Close' : 'Cancel'}</Button>
           <Button type="submit" look="primary" isPending={fork.isPending} disabled={!isComplete}>
             {copies === undefined || copies === 1 ? 'Make a copy' : `Make ${copies} copies`}
           </Button>
