@@ -68,8 +68,8 @@ async function take(browser: Browser, shot: Shot, theme: 'light' | 'dark', scree
   if (values.axe) {
     for (const violation of await auditPage(page)) {
       const text = `${shot.name} (${theme}, ${screen}): ${describeViolation(violation)}`;
-      if (isGrave(violation)) problems.push(text);
-      else process.stdout.write(`${text}\n`);
+      process.stdout.write(`${text}\n`);
+      if (isGrave(violation)) problems.push(`${shot.name}: axe-core found ${violation.id}`);
     }
   }
   await context.close();

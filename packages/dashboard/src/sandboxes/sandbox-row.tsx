@@ -43,11 +43,11 @@ export const SandboxRow = memo(function SandboxRow(props: SandboxRowProps) {
         />
       </td>
       <th scope="row" className={isOver ? 'text-soft' : ''}>
-        <span className="block truncate max-md:pr-26" title={name ?? undefined}>
+        <span className="flex max-md:pr-26" title={name ?? undefined}>
           <Link
             to="/sandboxes/$id"
             params={{ id }}
-            className="decoration-accent/50 underline-offset-3 hover:text-accent hover:underline"
+            className="min-w-0 truncate decoration-accent/50 underline-offset-3 hover:text-accent hover:underline"
           >
             {name ?? <span className="font-normal text-soft">No name</span>}
           </Link>

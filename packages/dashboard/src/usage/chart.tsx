@@ -135,16 +135,14 @@ function Plot({ columns, measure, chosen, width }: PlotProps) {
   const isEmpty = columns.every(({ total }) => total === 0);
   return (
     <svg aria-hidden width={width} height={plotHeight + dateHeight} className="block overflow-visible text-[0.75rem]">
-      {ticks.map((tick) => {
+      {(isEmpty ? [0] : ticks).map((tick) => {
         const y = plotHeight - (tick / max) * plotHeight;
         return (
           <g key={tick}>
             <line x1={axisWidth} x2={width} y1={y} y2={y} className={tick === 0 ? 'stroke-edge' : 'stroke-line'} />
-            {!(isEmpty && tick > 0) && (
-              <text x={axisWidth - 10} y={y} dy="0.32em" textAnchor="end" className="fill-soft tabular-nums">
-                {formatTick(tick, ticks, measure)}
-              </text>
-            )}
+            <text x={axisWidth - 10} y={y} dy="0.32em" textAnchor="end" className="fill-soft tabular-nums">
+              {formatTick(tick, ticks, measure)}
+            </text>
           </g>
         );
       })}

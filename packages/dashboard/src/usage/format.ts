@@ -14,7 +14,7 @@ export function formatUsd(usd: number): string {
   const sign = usd < 0 ? '−' : '';
   const amount = Math.abs(usd);
   if (amount > 0 && amount < 0.0001) return `less than ${sign}$0.0001`;
-  const digits = amount === 0 || amount >= 0.995 ? 2 : 4;
+  const digits = amount === 0 || amount >= 0.1 ? 2 : 4;
   const fixed = amount.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits });
   return `${sign}$${fixed}`;
 }

@@ -57,7 +57,7 @@ function Outlook({ usage }: { readonly usage: UsageDays }) {
       />
       <Figure
         label="The balance lasts"
-        value={lasting ?? 'As it is'}
+        value={lasting ?? 'Indefinitely'}
         detail={lasting === undefined ? 'nothing costs anything now' : 'if what runs now keeps running'}
       />
     </dl>

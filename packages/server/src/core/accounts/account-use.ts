@@ -1,7 +1,5 @@
 import { fixedLimits, type Limits } from '@mayfly/contract';
-import type { OpenStreams } from '../executions/live/open-streams.ts';
 import type { AccountRecord, AccountStore } from '../ports/store/account-store.ts';
-import type { Terminals } from '../terminals/terminals.ts';
 import type { RateWindows } from '../windows/rate-windows.ts';
 import { limitsOf } from './account-limits.ts';
 
@@ -10,8 +8,8 @@ export interface AccountUseNeeds {
   readonly store: { readonly accounts: AccountStore };
   readonly limits: Limits;
   readonly windows: RateWindows;
-  readonly terminals: Terminals;
-  readonly streams: OpenStreams;
+  readonly terminals: { readonly places: { takenBy(accountId: string): number } };
+  readonly streams: { countOf(accountId: string): number };
 }
 
 const mebibyte = 1024 ** 2;
