@@ -5,7 +5,7 @@ import { applyChanges, newerOf } from './apply-change.ts';
 import type { StreamEvent } from './event-parser.ts';
 import { readEvents } from './event-stream.ts';
 import { accountQuery } from './queries.ts';
-import { useIsVisible } from './visibility.ts';
+import { useIsVisible } from '../parts/use-is-visible.ts';
 
 /** Everything that the stream keeps up to date. */
 const followed = ['sandboxes', 'sandbox', 'snapshots'] as const;
