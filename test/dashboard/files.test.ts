@@ -96,7 +96,7 @@ it('uploads and downloads files, and folders as archives', async () => {
 it('shows hostile names as text, and opens, moves and deletes what they name', async () => {
   await write(hostileFile, 'content of the hostile one');
   const path = new URLSearchParams({ path: `/workspace/${hostileFile}` });
-  await using opened = await openPage(browser, service, `/sandboxes/${id}/files?${path}`);
+  await using opened = await openPage(browser, service, `/sandboxes/${id}/files?${path.toString()}`);
   const { page, problems } = opened;
   await signIn(page);
   await page.getByText('content of the hostile one').waitFor();

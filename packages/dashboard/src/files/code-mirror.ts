@@ -221,5 +221,5 @@ async function loadLanguage(language: Language): Promise<LanguageSupport | Strea
 }
 
 function stream<State>(parser: StreamParser<State>): StreamLanguage<unknown> {
-  return StreamLanguage.define(parser) as StreamLanguage<unknown>;
+  return StreamLanguage.define(parser);
 }

@@ -55,6 +55,10 @@ function Files({ id }: { readonly id: string }) {
     if (isFolder) setToggled(new Map([...toggled, [next, true]]));
   };
   const refresh = () => queryClient.invalidateQueries({ queryKey: filesKey(id) });
+  const refreshAndGo = async (next: string) => {
+    await refresh();
+    go(next);
+  };
   const parent = path === root ? undefined : listingOf(parentOf(path));
   const entry = parent && entryOf(parent, path);
   const isFolder = path === root || entry?.type === 'dir';
@@ -121,7 +125,7 @@ function Files({ id }: { readonly id: string }) {
           onDone={(next, what) => {
             setDialog(undefined);
             announce(what);
-            void refresh().then(() => go(next));
+            void refreshAndGo(next);
           }}
         />
       )}

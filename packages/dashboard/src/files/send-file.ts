@@ -61,7 +61,7 @@ function parse(text: string): unknown {
 function asBase64(file: Blob): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const reader = new FileReader();
-  reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,?/, ''));
+  reader.onload = () => resolve(typeof reader.result === 'string' ? reader.result.replace(/^[^,]*,?/, '') : '');
   reader.onerror = () => reject(new Error('This computer could not read the file. Folders cannot be uploaded.'));
   reader.readAsDataURL(file);
   return promise;

@@ -6,7 +6,7 @@ const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 export function readableTitle(title: string): string | undefined {
   // It is cut before it is searched, because it can be of any length.
   const text = title.slice(0, 1_000).replace(unseen, ' ').replace(/\s+/g, ' ').trim();
-  const characters = [...text];
+  const characters = Array.from(text);
   const shown = characters.length > maxCharacters ? `${characters.slice(0, maxCharacters - 1).join('')}…` : text;
   return shown === '' ? undefined : shown;
 }
