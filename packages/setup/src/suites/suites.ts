@@ -180,18 +180,23 @@ const rows: readonly Row[] = [
     alone: networkChanges,
   },
   {
-    name: 'dashboard/sandboxes',
-    shows: 'the list of sandboxes in Chromium: creating, searching, selecting, extending, forking, snapshots, deleting',
-    sources: [
-      'packages/dashboard',
-      'packages/contract/src/dashboard',
-      ...server('http/dashboard', 'core/copies', 'core/sandboxes', 'core/snapshots'),
     name: 'dashboard/machine',
     shows:
       'the page of one sandbox in Chromium: charts, commands, ports, snapshots, and what is left when it has ended',
     sources: [
       'packages/dashboard',
       ...server('http/dashboard', 'http/routes', 'core/executions', 'core/previews', 'core/snapshots'),
+      ...setup('steps/dashboard.ts'),
+    ],
+    alone: networkChanges,
+  },
+  {
+    name: 'dashboard/sandboxes',
+    shows: 'the list of sandboxes in Chromium: creating, searching, selecting, extending, forking, snapshots, deleting',
+    sources: [
+      'packages/dashboard',
+      'packages/contract/src/dashboard',
+      ...server('http/dashboard', 'core/copies', 'core/sandboxes', 'core/snapshots'),
       ...setup('steps/dashboard.ts'),
     ],
     alone: networkChanges,
