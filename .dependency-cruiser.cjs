@@ -18,6 +18,7 @@ const coreFolders = [
   'errors',
   'ports',
   'ids',
+  'changes',
   'scheduling',
   'budgets',
   'money',

@@ -1,11 +1,11 @@
 import type { Sandbox, SandboxList } from '@mayfly/contract';
 import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { useIsVisible } from '../parts/use-is-visible.ts';
 import { applyChanges, newerOf } from './apply-change.ts';
 import type { StreamEvent } from './event-parser.ts';
 import { readEvents } from './event-stream.ts';
 import { accountQuery } from './queries.ts';
-import { useIsVisible } from '../parts/use-is-visible.ts';
 
 /** Everything that the stream keeps up to date. */
 const followed = ['sandboxes', 'sandbox', 'snapshots'] as const;

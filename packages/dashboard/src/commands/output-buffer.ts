@@ -19,7 +19,7 @@ interface Limits {
 }
 
 /** What a page can hold and still be quick. */
-export const defaultLimits: Limits = { characters: 4 * 1024 * 1024, lines: 100_000, lineCharacters: 2_000 };
+const defaultLimits: Limits = { characters: 4 * 1024 * 1024, lines: 100_000, lineCharacters: 2_000 };
 
 /** So much more than allowed is held, so that lines are dropped many at a time. */
 const slack = 1.1;

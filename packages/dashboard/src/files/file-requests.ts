@@ -75,7 +75,7 @@ export async function deletePath(sandboxId: string, path: string, isFolder: bool
 }
 
 /** A command that failed, with what it said. */
-export class CommandFailure extends Error {
+class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: number;
 

@@ -164,7 +164,7 @@ export interface LedgerEntriesTable {
 }
 
 /** What accounts were charged by UTC day, written together with the ledger's entries. */
-export interface LedgerDaysTable {
+interface LedgerDaysTable {
   account_id: string;
   /** Days since 1970. */
   day: number;

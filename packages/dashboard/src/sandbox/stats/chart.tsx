@@ -4,7 +4,7 @@ import { formatDuration } from '../../parts/duration.ts';
 import { type Frame, height, nearest, pathsOf, width } from './path.ts';
 import { type Point, summarize } from './samples.ts';
 
-export interface Series {
+interface Series {
   readonly name: string;
   readonly points: readonly Point[];
   readonly colour: 'accent' | 'second';

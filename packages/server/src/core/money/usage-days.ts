@@ -7,7 +7,7 @@ import { storageCostMicroUsd } from './storage.ts';
 const hourMs = 3_600_000;
 
 /** Sandboxes that run now, of one size. */
-export interface RunningSize {
+interface RunningSize {
   readonly size: SizedSandbox['size'];
   readonly sandboxes: number;
   /** All of them, each at the price that it was created at. */
@@ -44,7 +44,7 @@ export async function getUsageByDay(core: BalanceNeeds, account: AccountRecord, 
 }
 
 /** The days of the ledger and what running sandboxes and stored snapshots cost until now. Pure. */
-export function withAccrued({ days, running, stored }: Omit<LedgerDays, 'settledMicroUsd'>, nowMs: number) {
+function withAccrued({ days, running, stored }: Omit<LedgerDays, 'settledMicroUsd'>, nowMs: number) {
   const sums = new Map<string, LedgerDay>();
   const add = (more: LedgerDay) => {
     const key = `${more.day} ${more.item}`;
