@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { call, createSandbox, output } from '../support/api-requests.ts';
 import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
@@ -26,6 +27,8 @@ beforeEach((context) => {
   if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
 });
 
+/** Its note follows the name of a folder. */
+const shownName = (page: Page, name: string) => page.getByRole('heading', { name: new RegExp(`^${name}`) }).waitFor();
 const write = (path: string, content: string) => call(service, 'PUT', `/sandboxes/${id}/files`, { path, content });
 
 it('creates, edits and saves a file, and asks before it overwrites or forgets what somebody has changed', async () => {
@@ -36,7 +39,7 @@ it('creates, edits and saves a file, and asks before it overwrites or forgets wh
   await button(page, 'New folder').click();
   await page.getByLabel('Name', { exact: true }).fill('a folder');
   await button(page, 'Create folder').click();
-  await heading(page, 'a folder').waitFor();
+  await shownName(page, 'a folder');
   await button(page, 'New file').click();
   await page.getByLabel('Name', { exact: true }).fill('hello.py');
   await button(page, 'Create file').click();
@@ -60,7 +63,7 @@ it('creates, edits and saves a file, and asks before it overwrites or forgets wh
   await page.getByRole('treeitem', { name: 'a folder' }).click();
   await heading(page, 'Leave without saving?').waitFor();
   await button(page, 'Leave').click();
-  await heading(page, 'a folder').waitFor();
+  await shownName(page, 'a folder');
   expect(await output(service, id, 'cat "a folder/hello.py"')).toBe('print("theirs")');
   expect(problems).toEqual([]);
 });
@@ -86,7 +89,7 @@ it('uploads and downloads files, and folders as archives', async () => {
   const [large] = await Promise.all([page.waitForEvent('download'), button(page, 'Download').click()]);
   expect(large.suggestedFilename()).toBe('large.bin');
   await page.goto(`${service.url}/sandboxes/${id}/files`);
-  await heading(page, 'workspace').waitFor();
+  await shownName(page, 'workspace');
   const [archive] = await Promise.all([page.waitForEvent('download'), button(page, 'Download as an archive').click()]);
   expect(archive.suggestedFilename()).toBe('workspace.tar.gz');
   expect(await output(service, id, 'ls /var/tmp | grep -c mayfly-download || true')).toBe('0');
@@ -108,9 +111,9 @@ it('shows hostile names as text, and opens, moves and deletes what they name', a
   await button(page, 'Rename').click();
   await heading(page, 'Rename or move').waitFor({ state: 'detached' });
   await page.getByText('content of the hostile one').waitFor();
-  await button(page, 'Delete').click();
+  await page.getByTitle('Delete', { exact: true }).click();
   await button(page, 'Delete the file').click();
-  await heading(page, 'workspace').waitFor();
+  await shownName(page, 'workspace');
   expect(await output(service, id, 'ls | grep -c -e touch -e "^x$" || true')).toBe('0');
   expect(problems).toEqual([]);
 });

@@ -41,7 +41,7 @@ it('shows what a sandbox is and, live, what it uses', async () => {
     await page.getByRole('slider', { name: `${title}, the last minutes` }).waitFor();
   }
   expect(await page.getByRole('region', { name: 'Details' }).textContent()).toContain('2');
-  expect(await page.title()).not.toContain('taken over');
+  expect(await page.title()).not.toBe('taken over');
   expect(problems).toEqual([]);
 });
 

@@ -40,13 +40,14 @@ it('opens terminals side by side, and brings them back after a reload, or as det
   await prompts(page, 'first-42');
   await button(page, 'New terminal').click();
   await prompts(page, '$');
-  await type(page, 'echo second-$((1 + 1)); printf "\\e]0;<img src=x>\\u202e\\e\\\\"');
+  await type(page, 'echo second-$((1 + 1)); printf "\\e]0;<img src=x>\\u202e\\e\\\\"; read');
   await prompts(page, 'second-2');
   await expect.poll(() => page.getByRole('tab').nth(1).textContent()).toContain('<img src=x>');
 
   await page.reload();
   await expect.poll(() => page.getByRole('tab').count()).toBe(2);
   await prompts(page, 'second-2');
+  await type(page, '');
   await page.getByRole('tab').first().click();
   await prompts(page, 'first-42');
   await page.keyboard.press('Control+Shift+L');

@@ -8,7 +8,7 @@ import { findCommand } from '#setup/requirements/probe.ts';
 import { type OwnNetwork, openOwnNetwork } from './own-network.ts';
 
 const run = promisify(execFile);
-const deadlineMs = 300_000;
+const deadlineMs = 120_000;
 
 /** A headless Chromium with its own home folder. */
 export interface TestBrowser {
