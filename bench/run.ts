@@ -7,6 +7,7 @@ import { prepare } from '#setup/prepare.ts';
 import { adoptionRow } from './rows/adoption.ts';
 import { bootRow } from './rows/boot.ts';
 import { createRows } from './rows/create.ts';
+import { dashboardRow } from './rows/dashboard.ts';
 import { execRows } from './rows/exec.ts';
 import { fileRows } from './rows/files.ts';
 import { liveRows } from './rows/live.ts';
@@ -43,6 +44,7 @@ const groups: Readonly<Record<string, (bench: BenchHost) => Promise<readonly Row
   },
   'two-processes': twoProcessRows,
   adoption: async (bench) => [await adoptionRow(bench)],
+  dashboard: async () => [await dashboardRow()],
   requests: async (bench) => [await requestRow(bench)],
   // Compared with a row of "creates"; left out without it.
   'cold-boot': async (bench) => {
