@@ -16,11 +16,12 @@ describe('a plan', () => {
       'suites',
       'conformance on PostgreSQL',
       'fuzz on PostgreSQL',
+      'dashboard on PostgreSQL',
       'suites on KVM',
     ]);
     expect(parts.filter(({ env }) => env?.MAYFLY_TEST_LONG !== '1')).toEqual([]);
     const onPostgres = parts.filter(({ env }) => env?.MAYFLY_TEST_DATABASE === 'postgres');
-    expect(onPostgres.map(({ args }) => args.at(-1))).toEqual(['test/conformance/', 'test/fuzz/']);
+    expect(onPostgres.map(({ args }) => args.at(-1))).toEqual(['test/conformance/', 'test/fuzz/', 'test/dashboard/']);
     expect(parts.at(-1)).toMatchObject({ args: ['bootstrap.mjs', 'test:kvm'], mayBeInconclusive: true });
   });
 

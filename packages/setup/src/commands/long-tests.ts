@@ -70,6 +70,7 @@ export function planAll(go: string): readonly Part[] {
     vitest('suites', ['--project', '!unit*']),
     { ...vitest('conformance on PostgreSQL', ['--project', '!unit*', 'test/conformance/']), ...onPostgres },
     { ...vitest('fuzz on PostgreSQL', ['--project', '!unit*', 'test/fuzz/']), ...onPostgres },
+    { ...vitest('dashboard on PostgreSQL', ['--project', '!unit*', 'test/dashboard/']), ...onPostgres },
     onKvm([]),
   ].map(atFullLength);
 }
