@@ -45,7 +45,10 @@ it('shows what a sandbox is and, live, what it uses', async () => {
 
   const timeLeft = page.getByRole('definition').first();
   const readBar = () =>
-    timeLeft.locator('[aria-hidden] > div').getAttribute('style').then((style) => Number.parseFloat(style?.slice('width: '.length) ?? ''));
+    timeLeft
+      .locator('[aria-hidden] > div')
+      .getAttribute('style')
+      .then((style) => Number.parseFloat(style?.slice('width: '.length) ?? ''));
   expect(await timeLeft.textContent()).toMatch(/^5\d min$/);
   const before = await readBar();
   await expect.poll(readBar).toBeLessThan(before);

@@ -32,9 +32,9 @@ async function type(page: Page, line: string): Promise<void> {
 }
 
 /** The size of its screen as a program is told it. */
-async function readSize(page: Page): Promise<{ readonly rows: number; readonly columns: number }> {
-  await type(page, 'clear; echo "size $(stty size)."');
-  const pattern = /size\s(\d+)\s(\d+)\./;
+async function readSize(page: Page, when: string): Promise<{ readonly rows: number; readonly columns: number }> {
+  await type(page, `echo "${when} $(stty size)."`);
+  const pattern = new RegExp(`${when}\\s(\\d+)\\s(\\d+)\\.`);
   const screen = page.locator(`${shown} .xterm-rows`, { hasText: pattern });
   const [, rows, columns] = pattern.exec((await screen.textContent()) ?? '') ?? [];
   return { rows: Number(rows), columns: Number(columns) };
@@ -81,10 +81,10 @@ it('interrupts a command, tells it the size of the screen, and brings vim and to
   await type(page, 'echo ended with $?');
   await prompts(page, 'ended with 130');
 
-  const before = await readSize(page);
-  await page.setViewportSize({ width: 900, height: 600 });
-  await expect.poll(() => page.locator(`${shown} .xterm-rows > div`).count()).toBeLessThan(before.rows);
-  const after = await readSize(page);
+  const before = await readSize(page, 'before');
+  await page.setViewportSize({ width: 900, height: 1000 });
+  await expect.poll(() => page.locator(`${shown} .xterm-rows > div`).count()).toBeGreaterThan(before.rows);
+  const after = await readSize(page, 'after');
   expect(after.rows).toBe(await page.locator(`${shown} .xterm-rows > div`).count());
   expect(after.columns).toBeLessThan(before.columns);
   await type(page, `clear; head -c ${before.columns + after.columns} /dev/zero | tr '\\0' x; echo`);
