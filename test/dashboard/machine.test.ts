@@ -42,6 +42,22 @@ it('shows what a sandbox is and, live, what it uses', async () => {
   }
   expect(await page.getByRole('region', { name: 'Details' }).textContent()).toContain('2');
   expect(await page.title()).not.toBe('taken over');
+
+  const timeLeft = page.getByRole('definition').first();
+  const readBar = () =>
+    timeLeft
+      .locator('[aria-hidden] > div')
+      .getAttribute('style')
+      .then((style) => Number.parseFloat(style?.slice('width: '.length) ?? ''));
+  expect(await timeLeft.textContent()).toMatch(/^5\d min$/);
+  const before = await readBar();
+  await expect.poll(readBar).toBeLessThan(before);
+  const shrunk = await readBar();
+  await button(page, 'Extend').click();
+  await page.getByLabel('How much longer').fill('600');
+  await page.getByRole('dialog').getByRole('button', { name: 'Extend', exact: true }).click();
+  await expect.poll(() => timeLeft.textContent()).toMatch(/^10 h 5\d min$/);
+  expect(await readBar()).toBeGreaterThan(shrunk);
   expect(problems).toEqual([]);
 });
 
@@ -70,6 +86,22 @@ it('runs a command that reads its input, keeps up with a flood of output, and fi
   await shown.getByText('Exit 143 (TERM)').waitFor();
   await page.getByLabel('Command', { exact: true }).press('ArrowUp');
   expect(await page.getByLabel('Command', { exact: true }).inputValue()).toContain('read line');
+  expect(problems).toEqual([]);
+});
+
+it('shows markup and escape sequences in the output as text that does nothing', async () => {
+  await using opened = await openSandbox('/commands');
+  const { page, problems } = opened;
+  const title = await page.title();
+  const sequences =
+    '\\033]0;taken over\\007\\033]8;;javascript:document.title=1\\033\\\\a link\\033]8;;\\033\\\\ \\033[2Jthe end';
+  await page.getByLabel('Command', { exact: true }).fill(`printf '${hostileName}\\n${sequences}\\n' | tee /dev/stderr`);
+  await page.keyboard.press('Enter');
+  const output = page.getByRole('log');
+  await output.getByText(hostileName).first().waitFor();
+  await output.getByText('the end').first().waitFor();
+  expect(await output.locator('img, a').count()).toBe(0);
+  expect(await page.title()).toBe(title);
   expect(problems).toEqual([]);
 });
 

@@ -44,6 +44,15 @@ it('leads a new account to its first sandbox and ticks off a command that is run
   expect(await dialog(page).getByRole('region', { name: 'Code for curl' }).textContent()).toContain(service.url);
   await dialog(page).getByRole('button', { name: 'Create sandbox' }).click();
   const id = await idInAddress(page);
+  await heading(page, hostileName).waitFor();
+  for (const action of ['Extend', 'Snapshot', 'Fork', 'Delete']) {
+    await button(page, action).click();
+    await dialog(page).waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await dialog(page).waitFor({ state: 'detached' });
+  }
+  expect(await page.title()).toBe(`${hostileName} · Mayfly`);
 
   await page.getByRole('link', { name: 'Sandboxes', exact: true }).first().click();
   await steps.getByText('is running.').waitFor();

@@ -1,6 +1,6 @@
 import type { Page, WebSocketRoute } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { call, createSandbox } from '../support/api-requests.ts';
+import { call, createSandbox, output } from '../support/api-requests.ts';
 import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { unlimitedRates } from '../support/service-settings.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
@@ -31,6 +31,15 @@ async function type(page: Page, line: string): Promise<void> {
   await page.keyboard.type(`${line}\n`);
 }
 
+/** The size of its screen as a program is told it. */
+async function readSize(page: Page, when: string): Promise<{ readonly rows: number; readonly columns: number }> {
+  await type(page, `echo "${when} $(stty size)."`);
+  const pattern = new RegExp(`${when}\\s(\\d+)\\s(\\d+)\\.`);
+  const screen = page.locator(`${shown} .xterm-rows`, { hasText: pattern });
+  const [, rows, columns] = pattern.exec((await screen.textContent()) ?? '') ?? [];
+  return { rows: Number(rows), columns: Number(columns) };
+}
+
 it('opens terminals side by side, and brings them back after a reload, or as detached ones', async () => {
   await using opened = await openPage(browser, service, `/sandboxes/${id}/terminal`);
   const { page, problems } = opened;
@@ -57,6 +66,54 @@ it('opens terminals side by side, and brings them back after a reload, or as det
   await button(page, 'Detached terminals: 1').click();
   await page.getByRole('menuitem').click();
   await expect.poll(() => page.getByRole('tab').count()).toBe(2);
+  expect(problems).toEqual([]);
+});
+
+it('interrupts a command, tells it the size of the screen, and brings vim and top back after a reload', async () => {
+  await using opened = await openPage(browser, service, `/sandboxes/${id}/terminal`);
+  const { page, problems } = opened;
+  await signIn(page);
+  await button(page, 'New terminal').click();
+  await prompts(page, '$');
+  await type(page, 'sleep 1000');
+  await output(service, id, 'until pgrep -x sleep; do sleep 0.1; done');
+  await page.keyboard.press('Control+c');
+  await type(page, 'echo ended with $?');
+  await prompts(page, 'ended with 130');
+
+  const before = await readSize(page, 'before');
+  await page.setViewportSize({ width: 900, height: 1000 });
+  await expect.poll(() => page.locator(`${shown} .xterm-rows > div`).count()).toBeGreaterThan(before.rows);
+  const after = await readSize(page, 'after');
+  expect(after.rows).toBe(await page.locator(`${shown} .xterm-rows > div`).count());
+  expect(after.columns).toBeLessThan(before.columns);
+  await type(page, `clear; head -c ${before.columns + after.columns} /dev/zero | tr '\\0' x; echo`);
+  // The screen breaks a long line where it ends itself.
+  const lines = () => page.locator(`${shown} .xterm-rows > div`).allTextContents();
+  await expect.poll(async () => (await lines()).find((line) => /^x+$/.test(line))?.length).toBe(after.columns);
+
+  await type(page, 'clear; vim -u NONE --cmd "set nocp showmode" story.txt');
+  await prompts(page, '"story.txt" [New]');
+  await page.keyboard.type('iwritten in vim');
+  await prompts(page, '-- INSERT --');
+  await page.reload();
+  await prompts(page, 'written in vim');
+  await prompts(page, '-- INSERT --');
+  await page.locator(`${shown} .xterm-helper-textarea`).focus();
+  await page.keyboard.press('Escape');
+  await type(page, ':wq');
+  await page.locator(`${shown} .xterm-rows`, { hasText: 'INSERT' }).waitFor({ state: 'detached' });
+  await prompts(page, '$');
+  expect(await output(service, id, 'cat story.txt')).toBe('written in vim');
+
+  await type(page, 'top -d 1');
+  await prompts(page, 'load average');
+  await page.reload();
+  await prompts(page, 'load average');
+  await type(page, 'q');
+  await page.locator(`${shown} .xterm-rows`, { hasText: 'load average' }).waitFor({ state: 'detached' });
+  await type(page, 'echo top-$((40 + 3))');
+  await prompts(page, 'top-43');
   expect(problems).toEqual([]);
 });
 
