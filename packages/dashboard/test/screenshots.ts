@@ -34,7 +34,11 @@ const problems: string[] = [];
 try {
   for (const shot of shots.filter(({ name }) => name.includes(part))) {
     for (const theme of ['light', 'dark'] as const) {
-      for (const screen of ['wide', 'narrow'] as const) await take(browser, shot, theme, screen);
+      for (const screen of ['wide', 'narrow'] as const) {
+        await take(browser, shot, theme, screen).catch((error: unknown) => {
+          problems.push(`${shot.name} (${theme}, ${screen}): ${String(error)}`);
+        });
+      }
     }
   }
 } finally {
