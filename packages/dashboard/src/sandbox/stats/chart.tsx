@@ -109,7 +109,7 @@ export function Chart({ title, series, frame, format, note, cursorMs, onCursor }
             );
           })}
         </svg>
-        <span className="absolute -top-4.5 left-0 text-[0.7rem] leading-4 text-soft tabular-nums">
+        <span className="absolute -top-5 left-0 text-[0.7rem] leading-4 text-soft tabular-nums">
           {format(frame.most)}
         </span>
         {pointed && place !== undefined && (
