@@ -149,7 +149,7 @@ function OutputLine({ line, number, matches, current }: OutputLineProps) {
         <span
           key={index}
           {...(match !== undefined && match === current && { 'data-current': true })}
-          className={`${classOf(style)} ${match === undefined ? '' : match === current ? 'rounded-xs bg-accent !text-on-accent' : 'rounded-xs bg-amber-mark/35'}`}
+          className={`${classOf(style)} ${match === undefined ? '' : match === current ? 'rounded-xs bg-accent !text-on-accent' : 'rounded-xs bg-amber-mark/35 !text-ink'}`}
         >
           {text}
         </span>

@@ -15,6 +15,11 @@ export const changesArea: FakeArea = {
   },
 };
 
+/** Ends the streams, as a service that goes away. */
+export function cutChanges(): void {
+  for (const response of open) response.destroy();
+}
+
 export function announceChange(sandbox: Sandbox): void {
   for (const response of open) response.write(`event: sandbox\ndata: ${JSON.stringify(sandbox)}\n\n`);
 }

@@ -144,10 +144,9 @@ const passed = (name: string, tests: number, ms: number) =>
 
 export const exampleScreens: Readonly<Record<string, string>> = {
   term_aaaa: [
-    `${esc}]0;sandbox@nightly-build: /workspace${esc}\\${prompt}git log --oneline -3`,
+    `${esc}]0;sandbox@nightly-build: /workspace${esc}\\${prompt}git log --oneline -2`,
     `${esc}[33m9f2c1ab${esc}[0m (${esc}[1;36mHEAD -> ${esc}[1;32mmain${esc}[0m, ${esc}[1;31morigin/main${esc}[0m) Render lists of articles`,
     `${esc}[33m41d07e6${esc}[0m Answer 404 for unknown articles`,
-    `${esc}[33mc03b9d2${esc}[0m Read the port from the environment`,
     `${prompt}npm test`,
     '',
     '> articles@2.4.0 test',
