@@ -15,9 +15,9 @@ interface BulkResultsProps {
 export function BulkResults({ sandboxes, outcomes, success }: BulkResultsProps) {
   return (
     <ul
-      // Scrolls, so the keyboard has to reach it.
-      tabIndex={0}
       aria-label="Sandboxes"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
+      tabIndex={0}
       className="mt-4 max-h-[40dvh] divide-y divide-line overflow-y-auto rounded-lg border border-line text-sm"
     >
       {sandboxes.map(({ id, name }) => {
