@@ -81,7 +81,7 @@ it('runs a command that reads its input, keeps up with a flood of output, and fi
   await button(page, 'Next match').click();
   await shown.getByText('1 of 1').waitFor();
 
-  await button(page, 'Send a signal').click();
+  await button(page, 'Stop: send a signal').click();
   await page.getByRole('menuitem', { name: 'Terminate (TERM)' }).click();
   await shown.getByText('Exit 143 (TERM)').waitFor();
   await page.getByLabel('Command', { exact: true }).press('ArrowUp');

@@ -32,6 +32,7 @@ export async function startFakeService() {
     hasSandboxes: true,
     sandboxCount: undefined,
     hasSnapshots: true,
+    isExample: false,
     failures: new Map(),
     isDown: false,
   };

@@ -41,7 +41,7 @@ interface SandboxSample {
   readonly endedAgoMs?: number;
 }
 
-function sandbox(sample: SandboxSample): Sandbox {
+export function sandbox(sample: SandboxSample): Sandbox {
   const { id, name, size = 'small', ageMs, lifetimeMinutes, status = 'running', reason, endedAgoMs } = sample;
   const isReady = status !== 'provisioning' && !reason?.startsWith('provisioning_failed');
   const endedAt = endedAgoMs === undefined ? null : ago(endedAgoMs);

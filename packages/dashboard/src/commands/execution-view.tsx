@@ -1,4 +1,4 @@
-import type { Execution, ExecutionSummary } from '@mayfly/contract';
+import { type Execution, type ExecutionSummary, formatBytes } from '@mayfly/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { ChevronDown, ChevronUp, Download, Info, Search, X } from 'lucide-react';
 import { type KeyboardEvent, useCallback, useEffect, useState } from 'react';
@@ -7,7 +7,6 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { formatDuration } from '../parts/duration.ts';
 import { ErrorNotice } from '../parts/notice.tsx';
 import { useNow } from '../parts/use-now.ts';
-import { formatSize } from '../sandbox/stats/bytes.ts';
 import { describeResult, formatLength, lengthMs } from './describe.ts';
 import { Output } from './output.tsx';
 import { ResultBadge } from './result-badge.tsx';
@@ -112,8 +111,8 @@ function Dropped({ output, execution }: { readonly output: LiveOutput; readonly 
   useVersion(output);
   const { droppedCharacters, missingBytes } = output.buffer;
   const notes = [
-    droppedCharacters > 0 && `The first ${formatSize(droppedCharacters)} are no longer shown, to keep the page quick.`,
-    missingBytes > 0 && `${formatSize(missingBytes)} of output were dropped before they could be read.`,
+    droppedCharacters > 0 && `The first ${formatBytes(droppedCharacters)} are no longer shown, to keep the page quick.`,
+    missingBytes > 0 && `${formatBytes(missingBytes)} of output were dropped before they could be read.`,
     execution?.output_dropped && 'The stored output was dropped, because newer output needed the room.',
     execution?.oom_killed &&
       `A process was killed because the sandbox ran out of memory (${describeResult({ ...execution, oom_killed: false }).text}).`,

@@ -1,6 +1,6 @@
+import { formatBytes } from '@mayfly/contract';
 import { ArrowDownToLine } from 'lucide-react';
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
-import { formatSize } from '../sandbox/stats/bytes.ts';
 import type { Colour, Style } from './ansi.ts';
 import type { Line } from './output-buffer.ts';
 import type { Match } from './search.ts';
@@ -134,7 +134,7 @@ function OutputLine({ line, number, matches, current }: OutputLineProps) {
     return (
       <div className="flex h-5 items-center gap-3 px-4 font-sans text-[0.75rem] text-amber">
         <span aria-hidden className="h-px w-6 bg-current" />
-        {formatSize(line.bytes)} of output were dropped
+        {formatBytes(line.bytes)} of output were dropped
         <span aria-hidden className="h-px grow bg-current" />
       </div>
     );
@@ -149,7 +149,7 @@ function OutputLine({ line, number, matches, current }: OutputLineProps) {
         <span
           key={index}
           {...(match !== undefined && match === current && { 'data-current': true })}
-          className={`${classOf(style)} ${match === undefined ? '' : match === current ? 'rounded-xs bg-accent !text-on-accent' : 'rounded-xs bg-amber-mark/35'}`}
+          className={`${classOf(style)} ${match === undefined ? '' : match === current ? 'rounded-xs bg-accent !text-on-accent' : 'rounded-xs bg-amber-mark/35 !text-ink'}`}
         >
           {text}
         </span>

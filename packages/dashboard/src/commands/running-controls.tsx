@@ -73,7 +73,7 @@ export function RunningControls({ executionId }: { readonly executionId: string 
           </form>
         )}
         <Menu
-          label="Send a signal"
+          label="Stop: send a signal"
           trigger={
             <>
               <OctagonX size={16} aria-hidden />

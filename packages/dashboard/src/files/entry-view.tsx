@@ -1,4 +1,4 @@
-import { type DirectoryEntry, defaultLimits } from '@mayfly/contract';
+import { type DirectoryEntry, defaultLimits, formatBytes } from '@mayfly/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Download, FileLock2, PenLine, Trash2 } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
@@ -10,7 +10,7 @@ import { type DownloadOptions, downloadFolder, downloadLargeFile, downloadSmallF
 import type { EntryDialog } from './entry-dialogs.tsx';
 import { contentQuery } from './file-requests.ts';
 import { imageTypeOf } from './language.ts';
-import { readableName, readableSize } from './names.ts';
+import { readableName } from './names.ts';
 import { isExactName, nameOf } from './paths.ts';
 import { isText } from './saving.ts';
 import { isSpecial } from './tree-view.tsx';
@@ -46,7 +46,7 @@ export function FileView({ id, path, entry, onAct, onSaved, renderFolder }: File
   const head = (
     <EntryHead
       path={path}
-      note={bytes === undefined ? undefined : readableSize(bytes)}
+      note={bytes === undefined ? undefined : formatBytes(bytes)}
       actions={
         <>
           <DownloadButton id={id} path={path} what="file" isSmall={bytes !== undefined && bytes <= maxReadBytes} />
@@ -81,7 +81,7 @@ export function FileView({ id, path, entry, onAct, onSaved, renderFolder }: File
     if (isTooLarge) {
       return (
         <Remark>
-          With {readableSize(size)} it is too large to be shown. Download it, or look at parts of it in a terminal.
+          With {formatBytes(size)} it is too large to be shown. Download it, or look at parts of it in a terminal.
         </Remark>
       );
     }
@@ -106,7 +106,7 @@ export function FileView({ id, path, entry, onAct, onSaved, renderFolder }: File
       return <Remark>It is not text, so it is not shown. Download it to open it.</Remark>;
     }
     if (data.bytes > maxEditedBytes) {
-      return <Remark>With {readableSize(data.bytes)} it is too large for the editor. Download it instead.</Remark>;
+      return <Remark>With {formatBytes(data.bytes)} it is too large for the editor. Download it instead.</Remark>;
     }
     return (
       <Suspense fallback={<Loading />}>

@@ -1,3 +1,4 @@
+import { formatBytes } from '@mayfly/contract';
 import { FilePlus2, FolderPlus, Upload } from 'lucide-react';
 import { type DragEvent, type ReactNode, useRef, useState } from 'react';
 import { announce } from '../parts/announcements.tsx';
@@ -5,7 +6,7 @@ import { Button } from '../parts/button.tsx';
 import { ErrorNotice } from '../parts/notice.tsx';
 import type { EntryDialog } from './entry-dialogs.tsx';
 import { DownloadButton, EntryActions, EntryHead, IconButton } from './entry-view.tsx';
-import { readableName, readableSize } from './names.ts';
+import { readableName } from './names.ts';
 import { joinPath } from './paths.ts';
 import { type Listing, maxShownEntries, sortEntries } from './tree.ts';
 import { EntryIcon } from './tree-view.tsx';
@@ -88,7 +89,7 @@ export function FolderView({ id, path, listing, showsHidden, onOpen, onAct, onUp
               <EntryIcon entry={entry} />
               <span className="min-w-0 grow truncate">{readableName(entry.name)}</span>
               <span className="shrink-0 text-[0.8rem] text-soft tabular-nums">
-                {entry.size_bytes === null ? kinds[entry.type] : readableSize(entry.size_bytes)}
+                {entry.size_bytes === null ? kinds[entry.type] : formatBytes(entry.size_bytes)}
               </span>
             </button>
           </li>

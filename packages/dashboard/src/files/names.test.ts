@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readableName, readableSize } from './names.ts';
+import { readableName } from './names.ts';
 
 test.each([
   ['notes and more.txt', 'notes and more.txt'],
@@ -12,16 +12,4 @@ test.each([
   ['日本語 🔑 é', '日本語 🔑 é'],
 ])('%j is shown as %s', (name, shown) => {
   expect(readableName(name)).toBe(shown);
-});
-
-test('sizes are short', () => {
-  expect([0, 1, 1_023, 1_024, 1_536, 8_388_608, 5 * 1024 ** 3].map(readableSize)).toEqual([
-    '0 B',
-    '1 B',
-    '1,023 B',
-    '1 KiB',
-    '1.5 KiB',
-    '8 MiB',
-    '5 GiB',
-  ]);
 });

@@ -1,5 +1,3 @@
-import { formatBytes } from '@mayfly/contract';
-
 /** Characters that are not seen, or that move others: each is shown by its number. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]|(?<=^)\s|\s$|(?! )\p{Zs}/gu;
 const named: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
@@ -10,9 +8,4 @@ export function readableName(name: string): string {
     if (one === ' ') return '␣';
     return named[one] ?? `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`;
   });
-}
-
-/** A size in a column: short, and without a fraction below 1 KiB. */
-export function readableSize(bytes: number): string {
-  return formatBytes(bytes).replace(/ bytes$/, ' B');
 }

@@ -37,7 +37,7 @@ export function PathBar({ path, folder, onGo }: PathBarProps) {
               <button
                 type="button"
                 onClick={() => onGo(one)}
-                className="rounded-sm px-1 py-1 text-soft hover:text-accent focus-visible:-outline-offset-2"
+                className="min-w-6 rounded-sm px-1 py-1 text-soft hover:text-accent focus-visible:-outline-offset-2"
               >
                 {one === '/' ? '/' : readableName(nameOf(one))}
               </button>

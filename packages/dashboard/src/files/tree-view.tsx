@@ -1,8 +1,8 @@
-import type { DirectoryEntry } from '@mayfly/contract';
+import { type DirectoryEntry, formatBytes } from '@mayfly/contract';
 import { ChevronRight, File, FileQuestion, FileSymlink, Folder, FolderOpen, RotateCw } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../parts/notice.tsx';
-import { readableName, readableSize } from './names.ts';
+import { readableName } from './names.ts';
 import { isWithin } from './paths.ts';
 import { type EntryRow, moveByKey, type TreeRow } from './tree.ts';
 
@@ -113,7 +113,7 @@ function Entry({ row, isSelected, isCurrent, isAbove, onFocus, onKey, onOpen, on
         <KindForReaders entry={entry} />
       </span>
       {entry.size_bytes !== null && (
-        <span className="shrink-0 text-[0.75rem] text-soft tabular-nums">{readableSize(entry.size_bytes)}</span>
+        <span className="shrink-0 text-[0.75rem] text-soft tabular-nums">{formatBytes(entry.size_bytes)}</span>
       )}
     </div>
   );

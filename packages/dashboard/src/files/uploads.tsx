@@ -1,3 +1,4 @@
+import { formatBytes } from '@mayfly/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { Check, CircleAlert, X } from 'lucide-react';
 import { useCallback, useEffect, useRef, useState } from 'react';
@@ -6,7 +7,7 @@ import { sessionQuery } from '../api/queries.ts';
 import { Button } from '../parts/button.tsx';
 import { describeError } from '../parts/notice.tsx';
 import { filesKey } from './file-requests.ts';
-import { readableName, readableSize } from './names.ts';
+import { readableName } from './names.ts';
 import { joinPath } from './paths.ts';
 import { sendFile } from './send-file.ts';
 import {
@@ -114,7 +115,7 @@ export function UploadList({ uploads: { queue, replace, remove, clear } }: { rea
           <li key={upload.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 text-sm">
             <span className="min-w-0 grow basis-40 truncate" title={readableName(upload.name)}>
               {readableName(upload.name)}{' '}
-              <span className="text-soft tabular-nums">{readableSize(upload.sizeBytes)}</span>
+              <span className="text-soft tabular-nums">{formatBytes(upload.sizeBytes)}</span>
             </span>
             <State upload={upload} onReplace={() => replace(upload.id)} />
             <button

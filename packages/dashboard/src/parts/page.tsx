@@ -24,7 +24,9 @@ export function Page({ title, description, action, children }: PageProps) {
           {title}
         </h1>
         {action !== undefined && <div className="md:row-span-2 md:self-end">{action}</div>}
-        {description !== undefined && <p className="col-span-2 max-w-2xl text-soft md:col-span-1">{description}</p>}
+        {description !== undefined && (
+          <p className="col-span-2 max-w-2xl text-soft md:col-span-1 md:col-start-1">{description}</p>
+        )}
       </div>
       {children}
     </main>

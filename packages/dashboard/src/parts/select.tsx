@@ -17,7 +17,7 @@ export function Select<Value extends string>({ label, value, options, onChoose, 
     <span
       className={`relative inline-flex h-9 min-w-0 items-center max-sm:grow max-sm:basis-0 rounded-md text-[0.82rem] inset-ring transition-colors focus-within:outline-2 focus-within:-outline-offset-1 focus-within:outline-accent ${isDefault ? 'text-soft inset-ring-line hover:text-ink' : 'bg-tint text-accent inset-ring-accent/40'}`}
     >
-      {icon !== undefined && <span className="pointer-events-none absolute left-2.5">{icon}</span>}
+      {icon !== undefined && <span className="pointer-events-none absolute left-2.5 max-sm:hidden">{icon}</span>}
       <select
         aria-label={label}
         value={value}
@@ -25,7 +25,7 @@ export function Select<Value extends string>({ label, value, options, onChoose, 
           const chosen = options.find((option) => option.value === event.target.value);
           if (chosen) onChoose(chosen.value);
         }}
-        className={`h-full w-full cursor-pointer truncate appearance-none rounded-md bg-transparent pr-7.5 outline-none ${icon === undefined ? 'pl-3' : 'pl-8'}`}
+        className={`h-full w-full cursor-pointer truncate appearance-none rounded-md bg-transparent pr-7.5 outline-none ${icon === undefined ? 'pl-3' : 'pl-3 sm:pl-8'}`}
       >
         {options.map((option) => (
           <option key={option.value} value={option.value} className="bg-float text-ink">

@@ -23,7 +23,7 @@ export function SandboxHeader({ sandbox }: { readonly sandbox: Sandbox }) {
           <h1
             ref={heading}
             tabIndex={-1}
-            className={`text-[1.6rem] font-bold tracking-[-0.02em] wrap-anywhere outline-none md:text-[1.9rem] ${name === null ? 'font-mono !text-xl md:!text-2xl' : ''}`}
+            className={`text-[1.75rem] font-bold tracking-[-0.02em] wrap-anywhere outline-none md:text-[2rem] ${name === null ? 'font-mono !text-xl md:!text-2xl' : ''}`}
           >
             {name ?? id}
           </h1>

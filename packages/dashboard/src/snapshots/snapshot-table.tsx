@@ -1,10 +1,9 @@
-import type { Snapshot } from '@mayfly/contract';
+import { formatBytes, type Snapshot } from '@mayfly/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Box, EllipsisVertical, Plus, Trash2 } from 'lucide-react';
 import { Ago } from '../parts/ago.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
-import { formatSize } from './size.ts';
 import { SnapshotStatus } from './snapshot-status.tsx';
 
 interface SnapshotTableProps {
@@ -72,7 +71,7 @@ function SnapshotRow({ snapshot, onDelete }: SnapshotRowProps) {
       <td data-label="Size">
         <span>
           <span className="capitalize">{size}</span>
-          <span className="block text-[0.8rem] whitespace-nowrap text-soft tabular-nums">{formatSize(bytes)}</span>
+          <span className="block text-[0.8rem] whitespace-nowrap text-soft tabular-nums">{formatBytes(bytes)}</span>
         </span>
       </td>
       <td data-label="Created" className="number">

@@ -1,4 +1,4 @@
-import type { Snapshot } from '@mayfly/contract';
+import { formatBytes, type Snapshot } from '@mayfly/contract';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Camera } from 'lucide-react';
@@ -9,7 +9,6 @@ import { Page, Skeleton } from '../parts/page.tsx';
 import { useDelayed } from '../parts/use-delayed.ts';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { snapshotsQuery } from './queries.ts';
-import { formatSize } from './size.ts';
 import { SnapshotTable } from './snapshot-table.tsx';
 
 export function SnapshotsPage() {
@@ -52,7 +51,7 @@ function Storage({ snapshots }: { readonly snapshots: readonly Snapshot[] }) {
   return (
     <dl className="text-right max-sm:hidden">
       <dt className="text-[0.8rem] text-soft">Stored</dt>
-      <dd className="text-lg leading-tight font-semibold tabular-nums">{formatSize(bytes)}</dd>
+      <dd className="text-lg leading-tight font-semibold tabular-nums">{formatBytes(bytes)}</dd>
     </dl>
   );
 }

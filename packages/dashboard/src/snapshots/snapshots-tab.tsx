@@ -1,4 +1,4 @@
-import type { Sandbox, Snapshot } from '@mayfly/contract';
+import { formatBytes, type Sandbox, type Snapshot } from '@mayfly/contract';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Camera, History, Trash2 } from 'lucide-react';
@@ -14,7 +14,6 @@ import { RollBack } from '../sandbox/roll-back.tsx';
 import { TakeSnapshot } from '../sandboxes/actions/take-snapshot.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { snapshotsQuery } from './queries.ts';
-import { formatSize } from './size.ts';
 import { SnapshotStatus } from './snapshot-status.tsx';
 
 type Chosen = { readonly what: 'take' } | { readonly what: 'roll-back' | 'delete'; readonly snapshot: Snapshot };
@@ -120,7 +119,7 @@ function SnapshotRow({ snapshot, sandbox, onChoose }: SnapshotRowProps) {
         <SnapshotStatus status={status} />
       </td>
       <td data-label="On disk" className="number">
-        {isReady ? formatSize(bytes) : '–'}
+        {isReady ? formatBytes(bytes) : '–'}
       </td>
       <td data-label="Taken" className="number">
         <Ago at={created_at} />

@@ -13,6 +13,8 @@ export interface FakeState {
   sandboxCount: number | undefined;
   hasSnapshots: boolean;
   /** Error types by operation, such as `POST /session`. */
+  /** An ordinary account, for the pictures of the documentation: no failures, no gaps, no hostile names. */
+  isExample: boolean;
   readonly failures: Map<string, readonly [status: number, type: DashboardErrorType, message: string]>;
   isDown: boolean;
 }

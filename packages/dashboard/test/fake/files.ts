@@ -1,5 +1,6 @@
 import type { DirectoryEntry } from '@mayfly/contract';
-import { type Answer, type FakeRequest, refusal } from './area.ts';
+import { type Answer, type FakeRequest, type FakeState, refusal } from './area.ts';
+import { exampleContents, exampleFolders } from './example.ts';
 
 const script = `#!/usr/bin/env python3
 """Counts words, and is long enough for colours."""
@@ -57,17 +58,17 @@ const contents: Readonly<Record<string, string>> = {
 /** The content that a file has for who saves it: of somebody who was quicker. */
 export const changedContents = new Map<string, string>();
 
-export function answerFiles({ operation, parameters }: FakeRequest): Answer | undefined {
+export function answerFiles({ operation, parameters }: FakeRequest, { isExample }: FakeState): Answer | undefined {
   if (!/ \/sandboxes\/[^/]+\/files$/.test(operation)) return undefined;
   if (operation.startsWith('PUT '))
     return { status: 201, body: { object: 'file', path: '/workspace/count.py', bytes: 1 } };
   const path = parameters.get('path') ?? '/workspace';
-  const entries = folders[path];
+  const entries = (isExample ? exampleFolders : folders)[path];
   if (entries) return { body: { object: 'list', path, entries } };
   if (path === '/workspace/src/components') {
     return refusal(403, 'list_failed', `${path} could not be listed: permission denied.`);
   }
-  const content = changedContents.get(path) ?? contents[path];
+  const content = changedContents.get(path) ?? (isExample ? exampleContents : contents)[path];
   if (content === undefined) return refusal(404, 'not_found', `${path} could not be read: no such file or directory.`);
   return { body: { object: 'file', path, bytes: content.length, encoding: 'utf8', content } };
 }

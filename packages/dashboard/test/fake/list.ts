@@ -1,6 +1,7 @@
 import type { ForkList } from '@mayfly/contract';
 import { endedSandboxes, manySandboxes, sandboxes, snapshots } from '../sample-data.ts';
 import { type Answer, type FakeArea, type FakeState, refusal } from './area.ts';
+import { exampleSandboxes } from './example.ts';
 
 export const listArea: FakeArea = {
   answer: ({ operation, parameters }, state) => {
@@ -26,7 +27,8 @@ export const listArea: FakeArea = {
 
 function listSandboxes(parameters: URLSearchParams, state: FakeState): Answer {
   if (!state.hasSandboxes) return page([]);
-  const current = state.sandboxCount === undefined ? sandboxes : manySandboxes(state.sandboxCount);
+  const few = state.isExample ? exampleSandboxes : sandboxes;
+  const current = state.sandboxCount === undefined ? few : manySandboxes(state.sandboxCount);
   const hasEnded = parameters.get('include_deleted') === 'true' && state.sandboxCount === undefined;
   const all = hasEnded ? [...current, ...endedSandboxes] : current;
   const start = Number(parameters.get('starting_after') ?? 0);

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Execution, ExecutionSummary, Port, Stats } from '@mayfly/contract';
 import { endedSandboxes, sandboxes } from '../sample-data.ts';
 import { type Answer, type FakeArea, refusal } from './area.ts';
+import { exampleMeasurements } from './example.ts';
 
 const minuteMs = 60_000;
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
@@ -138,12 +139,16 @@ const sandboxPattern = /^GET \/sandboxes\/([^/]+)(?:\/(executions|ports))?$/;
 
 export const machineArea: FakeArea = {
   answer: ({ operation }) => answerAboutSandbox(operation) ?? answerAboutExecution(operation),
-  respond: ({ operation }, response, { session }) => {
+  respond: ({ operation }, response, { session, isExample }) => {
     if (!session) return false;
     if (operation === `GET /sandboxes/${shownId}/stats/stream`) {
       sendEvents(
         response,
-        measurements().map((stats, index) => ({ id: `${index}`, type: 'stats', data: stats })),
+        (isExample ? exampleMeasurements() : measurements()).map((stats, index) => ({
+          id: `${index}`,
+          type: 'stats',
+          data: stats,
+        })),
       );
       return true;
     }

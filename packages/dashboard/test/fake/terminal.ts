@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { sandboxes } from '../sample-data.ts';
 import type { FakeArea } from './area.ts';
+import { exampleScreens } from './example.ts';
 import { answerFiles } from './files.ts';
 
 /** The terminals of the first running sandbox, and what they show. */
@@ -39,9 +40,9 @@ interface FakeShells {
 export const shells: FakeShells = { exitCode: undefined, isCut: false, ids: Object.keys(recorded) };
 
 export const terminalArea: FakeArea = {
-  answer: (request) => {
+  answer: (request, state) => {
     const { operation } = request;
-    const files = answerFiles(request);
+    const files = answerFiles(request, state);
     if (files) return files;
     const [, id, rest] = /^GET \/sandboxes\/([^/]+)(?:\/(\w+))?$/.exec(operation) ?? [];
     if (id === undefined) return undefined;
@@ -52,7 +53,7 @@ export const terminalArea: FakeArea = {
     if (rest !== 'terminals') return undefined;
     return { body: { object: 'list', data: shells.ids.map((one) => ({ object: 'terminal', id: one })), limit: 16 } };
   },
-  upgrade: (request, socket) => {
+  upgrade: (request, socket, _head, { isExample }) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake');
     if (!pathname.endsWith('/pty')) return false;
     const key = createHash('sha1').update(
@@ -65,7 +66,7 @@ export const terminalArea: FakeArea = {
     const session = searchParams.get('session') ?? 'term_cccc';
     const size = { cols: Number(searchParams.get('cols')), rows: Number(searchParams.get('rows')) };
     sendFrame(socket, 'text', JSON.stringify({ type: 'ready', session, ...size }));
-    sendFrame(socket, 'bytes', `${esc}c${recorded[session] ?? '$ '}`);
+    sendFrame(socket, 'bytes', `${esc}c${(isExample ? exampleScreens : recorded)[session] ?? '$ '}`);
     if (shells.exitCode !== undefined) {
       sendFrame(socket, 'text', JSON.stringify({ type: 'exit', exit_code: shells.exitCode }));
       sendFrame(socket, 'close', Buffer.from([0x03, 0xe8]));

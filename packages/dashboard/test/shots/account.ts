@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { FakeState } from '../fake/area.ts';
+import { cutChanges } from '../fake/changes.ts';
 import { keys } from '../sample-data.ts';
 import type { Shot } from './shot.ts';
 
@@ -147,6 +148,7 @@ export const accountShots: readonly Shot[] = [
     path: '/sandboxes',
     act: async (page, state) => {
       state.isDown = true;
+      cutChanges();
       await page.getByText('The service cannot be reached.').waitFor();
     },
   },

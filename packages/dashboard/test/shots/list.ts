@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { FakeState } from '../fake/area.ts';
+import { announceChange } from '../fake/changes.ts';
+import { manySandboxes } from '../sample-data.ts';
 import type { Shot } from './shot.ts';
 
 const fleet = (state: FakeState) => {
@@ -41,6 +43,7 @@ export const listShots: readonly Shot[] = [
       state.hasSandboxes = true;
       state.sandboxCount = 1;
       await page.getByRole('button', { name: 'I have stored the key' }).click();
+      for (const sandbox of manySandboxes(1)) announceChange(sandbox);
       await page.getByText('is running.').waitFor();
     },
   },

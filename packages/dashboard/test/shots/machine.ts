@@ -29,7 +29,11 @@ export const machineShots: readonly Shot[] = [
       for (let step = 0; step < 25; step += 1) await page.keyboard.press('ArrowLeft');
     },
   },
-  { name: 'machine-failed', path: `/sandboxes/${failedId}` },
+  {
+    name: 'machine-failed',
+    path: `/sandboxes/${failedId}`,
+    act: (page) => page.getByRole('heading', { name: 'Details' }).waitFor(),
+  },
   { name: 'machine-ended-ports', path: `${ended}/ports` },
   { name: 'machine-ended-commands', path: `${ended}/commands?execution=exec_ended` },
   { name: 'machine-unknown', path: '/sandboxes/sbx_nothing' },

@@ -10,10 +10,10 @@ interface Series {
   readonly colour: 'accent' | 'second';
 }
 
-/** A second line differs by colour and by dashes. */
+/** A second line differs by colour and by dashes. What is read has more contrast than what is drawn. */
 const colours = {
-  accent: { text: 'text-accent', dash: undefined },
-  second: { text: 'text-amber-mark', dash: '5 3' },
+  accent: { text: 'text-accent', mark: 'text-accent', dash: undefined },
+  second: { text: 'text-amber', mark: 'text-amber-mark', dash: '5 3' },
 } as const;
 
 interface ChartProps {
@@ -92,9 +92,9 @@ export function Chart({ title, series, frame, format, note, cursorMs, onCursor }
           />
           {series.map(({ name, points, colour }) => {
             const { line, area } = pathsOf(points, frame);
-            const { text, dash } = colours[colour];
+            const { mark, dash } = colours[colour];
             return (
-              <g key={name} className={text}>
+              <g key={name} className={mark}>
                 <path d={area} fill="currentColor" opacity={series.length > 1 ? 0.09 : 0.14} />
                 <path
                   d={line}
@@ -109,7 +109,7 @@ export function Chart({ title, series, frame, format, note, cursorMs, onCursor }
             );
           })}
         </svg>
-        <span className="absolute -top-4.5 left-0 text-[0.7rem] leading-4 text-soft tabular-nums">
+        <span className="absolute -top-5 left-0 text-[0.7rem] leading-4 text-soft tabular-nums">
           {format(frame.most)}
         </span>
         {pointed && place !== undefined && (
@@ -123,7 +123,7 @@ export function Chart({ title, series, frame, format, note, cursorMs, onCursor }
                 <span
                   key={name}
                   aria-hidden
-                  className={`absolute -mt-1 -ml-1 size-2 rounded-full bg-current ring-2 ring-page ${colours[colour].text}`}
+                  className={`absolute -mt-1 -ml-1 size-2 rounded-full bg-current ring-2 ring-page ${colours[colour].mark}`}
                   style={{ left: `${place}%`, top: `${top}%` }}
                 />
               );

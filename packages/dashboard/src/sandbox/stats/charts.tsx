@@ -1,14 +1,14 @@
-import type { Sandbox } from '@mayfly/contract';
+import { formatBytes, type Sandbox } from '@mayfly/contract';
 import { useState } from 'react';
 import { formatDuration } from '../../parts/duration.ts';
 import { ErrorNotice } from '../../parts/notice.tsx';
-import { formatRate, formatSize } from './bytes.ts';
 import { Chart } from './chart.tsx';
 import { axisEnd, type Frame } from './path.ts';
 import { levels, rates, type Sample, shownMs } from './samples.ts';
 import { useStats } from './use-stats.ts';
 
 const percent = (value: number) => `${value < 9.95 ? value.toFixed(1).replace(/\.0$/, '') : Math.round(value)} %`;
+const formatRate = (bytesPerSecond: number) => `${formatBytes(Math.round(bytesPerSecond))}/s`;
 
 /** What a running sandbox uses, over the last minutes. */
 export function Charts({ sandbox: { id } }: { readonly sandbox: Sandbox }) {
@@ -52,8 +52,8 @@ export function Charts({ sandbox: { id } }: { readonly sandbox: Sandbox }) {
           title="Memory"
           series={[{ name: 'Memory', points: memory, colour: 'accent' }]}
           frame={frameOf(latest?.memoryTotalBytes ?? 1)}
-          format={formatSize}
-          note={latest && `of ${formatSize(latest.memoryTotalBytes)}`}
+          format={formatBytes}
+          note={latest && `of ${formatBytes(latest.memoryTotalBytes)}`}
         />
         <Chart
           {...shared}
@@ -70,8 +70,8 @@ export function Charts({ sandbox: { id } }: { readonly sandbox: Sandbox }) {
           title="Disk"
           series={[{ name: 'Disk', points: disk, colour: 'accent' }]}
           frame={frameOf(latest?.diskTotalBytes ?? 1)}
-          format={formatSize}
-          note={latest && `of ${formatSize(latest.diskTotalBytes)}`}
+          format={formatBytes}
+          note={latest && `of ${formatBytes(latest.diskTotalBytes)}`}
         />
       </div>
     </section>

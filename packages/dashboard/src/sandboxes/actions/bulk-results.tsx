@@ -14,7 +14,12 @@ interface BulkResultsProps {
 /** The sandboxes that an action is about, each with what has become of it. */
 export function BulkResults({ sandboxes, outcomes, success }: BulkResultsProps) {
   return (
-    <ul className="mt-4 max-h-[40dvh] divide-y divide-line overflow-y-auto rounded-lg border border-line text-sm">
+    <ul
+      aria-label="Sandboxes"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
+      tabIndex={0}
+      className="mt-4 max-h-[40dvh] divide-y divide-line overflow-y-auto rounded-lg border border-line text-sm"
+    >
       {sandboxes.map(({ id, name }) => {
         const outcome = outcomes.get(id);
         return (
