@@ -71,7 +71,9 @@ function SnapshotRow({ snapshot, onDelete }: SnapshotRowProps) {
       <td data-label="Size">
         <span>
           <span className="capitalize">{size}</span>
-          <span className="block text-[0.8rem] whitespace-nowrap text-soft tabular-nums">{formatBytes(bytes)}</span>
+          {status === 'ready' && (
+            <span className="block text-[0.8rem] whitespace-nowrap text-soft tabular-nums">{formatBytes(bytes)}</span>
+          )}
         </span>
       </td>
       <td data-label="Created" className="number">

@@ -56,7 +56,11 @@ export const terminalShots: readonly Shot[] = [
       await page.getByRole('dialog').waitFor();
     },
   },
-  { name: 'files', path: files('/workspace/src') },
+  {
+    name: 'files',
+    path: files('/workspace/src'),
+    act: (page) => page.getByText('style.css').filter({ visible: true }).first().waitFor(),
+  },
   {
     name: 'files-text',
     path: files('/workspace/count.py'),
