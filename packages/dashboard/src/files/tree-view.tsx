@@ -40,7 +40,12 @@ export function Tree({ label, rows, selected, onOpen, onToggle, onRetry }: TreeP
     else onToggle(move.path, move.kind === 'expand');
   };
   return (
-    <div ref={tree} role="tree" aria-label={label} className="py-1.5 text-sm">
+    <div
+      ref={tree}
+      // While its folder is being read there is nothing that a tree could consist of.
+      {...(rows.some(({ kind }) => kind === 'entry') && { role: 'tree', 'aria-label': label })}
+      className="py-1.5 text-sm"
+    >
       {rows.map((row) =>
         row.kind === 'entry' ? (
           <Entry

@@ -31,6 +31,8 @@ test('nothing is replaced without a question, and the others do not wait for the
     'exists',
   ]);
   expect(kinds(enqueue(queue, [{ id: 9, name: 'b', size: 1 }], '/other', new Set())).at(-1)).toBe('waiting');
+  const done = changeUpload(queue, 1, { kind: 'done' });
+  expect(kinds(enqueue(done, [{ id: 9, name: 'b', size: 1 }], '/w', new Set())).at(-1)).toBe('exists');
 });
 
 test('what the service would refuse is not sent', () => {

@@ -39,11 +39,14 @@ export function enqueue(
       size > maxBytes
         ? `It is larger than ${maxBytes / 1024 ** 2} MiB, which the service accepts at once.`
         : faultInName(name, folder);
-    const isQueued = queue.some((other) => other.folder === folder && other.name === name && isPending(other));
+    // What has just been uploaded may not be listed yet.
+    const isUploaded = queue.some(
+      (other) => other.folder === folder && other.name === name && other.state.kind !== 'failed',
+    );
     const state: UploadState =
       fault !== undefined
         ? { kind: 'failed', reason: fault }
-        : existing.has(name) || isQueued
+        : existing.has(name) || isUploaded
           ? { kind: 'exists' }
           : { kind: 'waiting' };
     return { id, folder, name, sizeBytes: size, state };

@@ -40,8 +40,11 @@ export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
   };
   useEffect(() => {
     if (!isOpen) return;
-    // It does not move with the page.
-    const close = () => menu.current?.hidePopover();
+    // It does not move with the page. A scroll from before it was opened may be told only now.
+    const topPx = button.current?.getBoundingClientRect().top;
+    const close = () => {
+      if (button.current?.getBoundingClientRect().top !== topPx) menu.current?.hidePopover();
+    };
     window.addEventListener('scroll', close, { passive: true });
     return () => window.removeEventListener('scroll', close);
   }, [isOpen]);
