@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { signInLinkUrl } from '@mayfly/contract/dashboard';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -72,7 +74,10 @@ it('makes a key that is shown once and works, lists the sandbox that it creates 
   await page.getByLabel('Name').fill(hostileName);
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
   const key = await page.getByLabel('The key', { exact: true }).inputValue();
-  expect(await page.getByRole('dialog').textContent()).toContain(`Bearer ${key}`);
+  const command = await page.getByRole('dialog').locator('pre code').textContent();
+  expect(command).toContain(`Bearer ${key}`);
+  const { stdout } = await promisify(execFile)('sh', ['-c', command ?? ''], { timeout: 60_000 });
+  expect(JSON.parse(stdout)).toMatchObject({ object: 'account', email });
   await button(page, 'I have stored the key').click();
   await page.getByRole('row').filter({ hasText: hostileName }).waitFor();
   expect(await page.content()).not.toContain(key);

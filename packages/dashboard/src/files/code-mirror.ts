@@ -126,7 +126,7 @@ export function openEditor(element: HTMLElement, options: EditorOptions): Editor
         search(),
         theme,
         syntaxHighlighting(highlighting),
-        EditorView.contentAttributes.of({ 'aria-label': options.label }),
+        EditorView.contentAttributes.of({ 'aria-label': options.label, tabindex: '0' }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) options.onChange();
         }),

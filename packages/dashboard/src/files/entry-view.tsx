@@ -152,7 +152,7 @@ function Picture({ name, content, isBase64 }: PictureProps) {
   if (hasFailed) return <Remark>The browser cannot show this image. Download it to open it.</Remark>;
   const data = isBase64 ? `base64,${content}` : `,${encodeURIComponent(content)}`;
   return (
-    <div className="grid min-h-0 grow place-items-center overflow-auto bg-code p-4">
+    <div className="grid min-h-0 grow place-items-center overflow-hidden bg-code p-4">
       <img
         src={`data:${imageTypeOf(name) ?? 'image/png'};${isBase64 ? '' : 'charset=utf-8'}${data}`.replace(';,', ',')}
         alt={readableName(name)}
