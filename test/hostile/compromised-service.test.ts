@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '#server/app/config.ts';
@@ -132,7 +132,8 @@ function changeOf(path: string) {
 }
 
 async function targets(): Promise<ProbeTargets> {
-  const { templates } = preparedHost();
+  const { templates, compiledCodeDir } = preparedHost();
+  if (compiledCodeDir === undefined) throw new Error('set-up has compiled no code');
   const machineOf = ({ data, sandbox }: Side) => join(data.dataDir, 'machines', sandbox.id);
   const savedBy = ({ data, snapshot }: Side) => join(data.dataDir, 'snapshots', snapshot.id);
   const savedFile = (side: Side, kind: string) => globSync(join(savedBy(side), `${kind}.*`))[0] ?? '';
@@ -164,6 +165,7 @@ async function targets(): Promise<ProbeTargets> {
       "a template's state": templates.small.statePath,
       "a template's disk": templates.small.diskPath,
       'the image': templates.small.manifest.basePath,
+      'a folder of the cache': dirname(templates.small.ramPath),
       "the host process's environment": `/proc/${hostPid}/environ`,
       'user id leases': '/run/mayfly',
     },
@@ -181,6 +183,7 @@ async function targets(): Promise<ProbeTargets> {
       'the folder of sockets': join(own.runDir, 'new'),
       'the folder of agents': join(own.runDir, 'agents/new'),
       'its own code': join(import.meta.dirname, '../../packages/server/package.json'),
+      'its own code, compiled': join(compiledCodeDir, 'planted'),
     },
     connect: {
       "its own machine's monitor": join(machineOf(own), 'qmp'),

@@ -24,7 +24,6 @@ func fileAttempts(given targets) []attempt {
 		"list cgroups":                         "/sys/fs/cgroup",
 		"list network namespaces":              "/run/netns",
 		"read the machines' state folder":      "/run/mayfly",
-		"read the cache":                       "/var/cache/mayfly",
 		"read another service's data folder":   "/var/lib/mayfly/machines",
 		"read the host's system settings":      "/proc/sys/kernel/core_pattern",
 		"read the addresses of kernel symbols": "/proc/kallsyms",
