@@ -110,6 +110,8 @@ it('shows hostile names as text, and opens, moves and deletes what they name', a
   await page.getByLabel('New name or path').fill(`moved ${hostileFile.split('\n', 1)[0]}`);
   await button(page, 'Rename').click();
   await heading(page, 'Rename or move').waitFor({ state: 'detached' });
+  // Until it is opened under its new name, the page shows the old one.
+  await shownName(page, 'moved');
   await page.getByText('content of the hostile one').waitFor();
   await page.getByTitle('Delete', { exact: true }).click();
   await button(page, 'Delete the file').click();
