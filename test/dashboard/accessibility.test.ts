@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { auditPage, describeViolation, isGrave } from '#dashboard-test/axe.ts';
-import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { unlimitedRates } from '../support/service-settings.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
-import { button, email, heading, openPage, password, signIn } from './harness.ts';
+import type { TestBrowser } from '../support/browser.ts';
+import type { TestService } from '../support/test-service.ts';
+import { button, email, heading, openPage, password, signIn, useDashboard } from './harness.ts';
 import { pressUntil, readFocusedName } from './keyboard.ts';
 
 /** The main pages, with a text that each shows once it knows what it is about. */
@@ -15,20 +14,10 @@ const pages = {
   '/settings': 'this browser',
 } as const;
 
-const hasChromium = (await findChromium()) !== undefined;
 let service: TestService;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!hasChromium) return;
-  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
-  browser = await launchBrowser(undefined);
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-beforeEach((context) => {
-  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
+useDashboard((dashboard) => {
+  ({ service, browser } = dashboard);
 });
 
 it.each(['light', 'dark'] as const)(

@@ -2,34 +2,23 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { signInLinkUrl } from '@mayfly/contract/dashboard';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createKey } from '#server/core/accounts/api-keys.ts';
 import { findAccount } from '#server/core/accounts/find-account.ts';
 import { createAccount } from '#server/core/accounts/manage-accounts.ts';
 import { createLoginLink, resetSignIn } from '#server/core/sign-in/links.ts';
 import { call, createSandbox, deleteSandbox, output } from '../support/api-requests.ts';
-import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { unlimitedRates } from '../support/service-settings.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
-import { button, email, heading, hostileName, openPage, password, signIn, signOut } from './harness.ts';
+import type { TestBrowser } from '../support/browser.ts';
+import type { TestService } from '../support/test-service.ts';
+import { button, email, heading, hostileName, openPage, signIn, signOut, useDashboard } from './harness.ts';
 
 /** What may be loaded before the sign-in, or before the list of sandboxes, is shown; compressed. */
 const firstScriptBytes = 300_000;
 
-const hasChromium = (await findChromium()) !== undefined;
 let service: TestService;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!hasChromium) return;
-  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
-  browser = await launchBrowser(undefined);
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-beforeEach((context) => {
-  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
+useDashboard((dashboard) => {
+  ({ service, browser } = dashboard);
 });
 
 /** The size of the scripts that the page has loaded, compressed. */

@@ -1,30 +1,19 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { call, createSandbox, output } from '../support/api-requests.ts';
-import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { unlimitedRates } from '../support/service-settings.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
-import { button, heading, openPage, password, signIn } from './harness.ts';
+import type { TestBrowser } from '../support/browser.ts';
+import type { TestService } from '../support/test-service.ts';
+import { button, heading, openPage, signIn, useDashboard } from './harness.ts';
 
 /** A shell, a page or a person could take it for something else. */
 const hostileFile = `it's "a" $(touch x) <img src=x>\u202E-rf\nnew`;
 
-const hasChromium = (await findChromium()) !== undefined;
 let service: TestService;
 let browser: TestBrowser;
 let id: string;
-beforeAll(async () => {
-  if (!hasChromium) return;
-  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
-  browser = await launchBrowser(undefined);
+useDashboard(async (dashboard) => {
+  ({ service, browser } = dashboard);
   ({ id } = await createSandbox(service));
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-beforeEach((context) => {
-  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
 });
 
 /** Its note follows the name of a folder. */

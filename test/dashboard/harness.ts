@@ -1,11 +1,39 @@
 import type { Page } from 'playwright-core';
-import type { TestBrowser } from '../support/browser.ts';
-import type { TestService } from '../support/test-service.ts';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { unlimitedRates } from '../support/service-settings.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
 
 export const email = 'admin@localhost';
 export const password = 'correct horse battery staple';
 /** Would run if a page showed it as anything but text. */
 export const hostileName = '<img src=x onerror="document.title=`taken over`">';
+
+/** What the tests of a file share. */
+export interface Dashboard {
+  readonly service: TestService;
+  /** Trusts the certificates of previews. */
+  readonly browser: TestBrowser;
+}
+
+/** Starts a service and Chromium before the tests of a file, passes them on, and stops them afterwards. Without Chromium the tests are skipped. */
+export function useDashboard(onStarted: (dashboard: Dashboard) => void | Promise<void>): void {
+  const stack = new AsyncDisposableStack();
+  let hasChromium = false;
+  beforeAll(async () => {
+    hasChromium = (await findChromium()) !== undefined;
+    if (!hasChromium) return;
+    const service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
+    stack.defer(() => service.stop());
+    const browser = await launchBrowser(service.previewRootFile);
+    stack.defer(() => browser.close());
+    await onStarted({ service, browser });
+  });
+  afterAll(() => stack.disposeAsync());
+  beforeEach((context) => {
+    if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
+  });
+}
 
 /** Opens a page in a browser profile of its own. `problems` is what broke the content security policy or was thrown in it. */
 export async function openPage(browser: TestBrowser, { url }: Pick<TestService, 'url'>, path: string) {

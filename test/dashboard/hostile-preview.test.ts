@@ -1,28 +1,17 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { call, createSandbox } from '../support/api-requests.ts';
-import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
+import type { TestBrowser } from '../support/browser.ts';
 import { putFile, pythonServer, startServer } from '../support/previews/guest-server.ts';
 import { openPreview } from '../support/previews/preview-fixture.ts';
-import { unlimitedRates } from '../support/service-settings.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
-import { heading, openPage, password, signIn } from './harness.ts';
+import type { TestService } from '../support/test-service.ts';
+import { heading, openPage, signIn, useDashboard } from './harness.ts';
 
 const port = 8000;
-const hasChromium = (await findChromium()) !== undefined;
 let service: TestService;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!hasChromium) return;
-  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
-  browser = await launchBrowser(service.previewRootFile);
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-beforeEach((context) => {
-  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
+useDashboard((dashboard) => {
+  ({ service, browser } = dashboard);
 });
 
 /** A page that tries, in the browser of a person who is signed in, what its origin must not be able to do. It writes down what worked. */

@@ -1,29 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createSandbox, deleteSandbox, output } from '../support/api-requests.ts';
-import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { unlimitedRates } from '../support/service-settings.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
-import { button, hostileName, openPage, password, signIn } from './harness.ts';
+import type { TestBrowser } from '../support/browser.ts';
+import type { TestService } from '../support/test-service.ts';
+import { button, hostileName, openPage, signIn, useDashboard } from './harness.ts';
 
 /** Beyond what a page holds of the output of one command. */
 const floodLines = 300_000;
 
-const hasChromium = (await findChromium()) !== undefined;
 let service: TestService;
 let browser: TestBrowser;
 let id: string;
-beforeAll(async () => {
-  if (!hasChromium) return;
-  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
-  browser = await launchBrowser(undefined);
+useDashboard(async (dashboard) => {
+  ({ service, browser } = dashboard);
   ({ id } = await createSandbox(service, { name: hostileName, timeout_minutes: 60 }));
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-beforeEach((context) => {
-  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
 });
 
 async function openSandbox(tab = '') {

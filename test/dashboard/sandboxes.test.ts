@@ -1,25 +1,14 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { call, createSandbox, output } from '../support/api-requests.ts';
-import { findChromium, launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { unlimitedRates } from '../support/service-settings.ts';
-import { startTestService, type TestService } from '../support/test-service.ts';
-import { button, heading, hostileName, openPage, password, signIn } from './harness.ts';
+import type { TestBrowser } from '../support/browser.ts';
+import type { TestService } from '../support/test-service.ts';
+import { button, heading, hostileName, openPage, signIn, useDashboard } from './harness.ts';
 
-const hasChromium = (await findChromium()) !== undefined;
 let service: TestService;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!hasChromium) return;
-  service = await startTestService({ ...unlimitedRates, MAYFLY_BOOTSTRAP_PASSWORD: password });
-  browser = await launchBrowser(undefined);
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-beforeEach((context) => {
-  if (!hasChromium) context.skip('needs Chromium, for which this distribution has no package');
+useDashboard((dashboard) => {
+  ({ service, browser } = dashboard);
 });
 
 const row = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });

@@ -37,6 +37,7 @@ export async function openOwnNetwork(): Promise<OwnNetwork> {
     proxyUrl: `socks5://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, 'exit');
       child.kill('SIGKILL');
       await gone;

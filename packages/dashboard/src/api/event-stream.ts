@@ -109,9 +109,10 @@ async function failureIn(response: Response): Promise<RequestFailure> {
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  signal.addEventListener('abort', () => {
+  const stop = () => {
     clearTimeout(timer);
     resolve();
-  });
-  return promise;
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  return promise.finally(() => signal.removeEventListener('abort', stop));
 }
