@@ -7,8 +7,19 @@ export interface Violation {
   readonly id: string;
   readonly impact?: string | null;
   readonly help: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  readonly nodes: readonly FoundNode[];
 }
+
+/** An element with a finding. */
+interface FoundNode {
+  readonly html: string;
+  readonly failureSummary?: string;
+  /** Selectors that lead to the element. */
+  readonly target: Selectors;
+  readonly any: readonly { readonly relatedNodes?: readonly { readonly target: Selectors }[] }[];
+}
+
+type Selectors = readonly (string | readonly string[])[];
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -29,10 +40,19 @@ export async function auditPage(page: Page): Promise<readonly Violation[]> {
   return violations.map(withoutCovered).filter(({ nodes }) => nodes.length > 0);
 }
 
-/** What a bar covers at the moment can be scrolled out from under it, so its size is that of the whole, and so is that of its neighbours. */
+/**
+ * Without targets that a bar covers at the moment: they can be scrolled out from under it. Neither counts what is found about the space between them and
+ * their neighbours, because it is measured to the part that is visible.
+ */
 function withoutCovered(violation: Violation): Violation {
-  const isCovered = violation.nodes.some(({ failureSummary }) => failureSummary?.includes('partially obscured'));
-  return violation.id === 'target-size' && isCovered ? { ...violation, nodes: [] } : violation;
+  if (violation.id !== 'target-size') return violation;
+  const isCovered = ({ failureSummary }: FoundNode) => failureSummary?.includes('partially obscured') ?? false;
+  const covered = new Set(violation.nodes.filter(isCovered).map(({ target }) => String(target)));
+  const nodes = violation.nodes.filter((node) => {
+    const neighbours = node.any.flatMap(({ relatedNodes = [] }) => relatedNodes);
+    return !isCovered(node) && !neighbours.some(({ target }) => covered.has(String(target)));
+  });
+  return { ...violation, nodes };
 }
 
 /** Whether a page with it must not be shipped. */

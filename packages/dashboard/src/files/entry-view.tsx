@@ -152,12 +152,12 @@ function Picture({ name, content, isBase64 }: PictureProps) {
   if (hasFailed) return <Remark>The browser cannot show this image. Download it to open it.</Remark>;
   const data = isBase64 ? `base64,${content}` : `,${encodeURIComponent(content)}`;
   return (
-    <div className="grid min-h-0 grow place-items-center overflow-hidden bg-code p-4">
+    <div className="relative min-h-0 grow bg-code">
       <img
         src={`data:${imageTypeOf(name) ?? 'image/png'};${isBase64 ? '' : 'charset=utf-8'}${data}`.replace(';,', ',')}
         alt={readableName(name)}
         onError={() => setHasFailed(true)}
-        className="max-h-full max-w-full object-contain"
+        className="absolute inset-4 size-[calc(100%-2rem)] object-scale-down"
       />
     </div>
   );

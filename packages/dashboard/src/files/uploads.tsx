@@ -97,7 +97,10 @@ export function UploadList({ uploads: { queue, replace, remove, clear } }: { rea
   const done = queue.filter(({ state }) => state.kind === 'done').length;
   const part = progressOf(queue);
   return (
-    <section aria-label="Uploads" className="mt-4 animate-rise rounded-lg border border-line">
+    <section
+      aria-label="Uploads"
+      className="sticky bottom-4 z-10 mt-4 animate-rise rounded-lg border border-line bg-float shadow-float"
+    >
       <div className="flex items-center gap-3 px-4 py-2">
         <h2 className="text-sm font-semibold">Uploads</h2>
         <p role="status" className="grow text-sm text-soft tabular-nums">
@@ -110,7 +113,7 @@ export function UploadList({ uploads: { queue, replace, remove, clear } }: { rea
         )}
       </div>
       {part !== undefined && <ProgressLine label="All uploads" part={part} />}
-      <ul className="max-h-60 divide-y divide-line overflow-y-auto border-line border-t">
+      <ul className="max-h-40 divide-y md:max-h-60 divide-line overflow-y-auto border-line border-t">
         {queue.map((upload) => (
           <li key={upload.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 text-sm">
             <span className="min-w-0 grow basis-40 truncate" title={readableName(upload.name)}>

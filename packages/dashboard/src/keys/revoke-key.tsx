@@ -2,12 +2,11 @@ import type { ApiKey, RevokedApiKey } from '@mayfly/contract/dashboard';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { keysQuery } from '../api/queries.ts';
 import { request } from '../api/request.ts';
+import { Ago } from '../parts/ago.tsx';
 import { announce } from '../parts/announcements.tsx';
 import { Button } from '../parts/button.tsx';
 import { Dialog, DialogActions } from '../parts/dialog.tsx';
-import { formatAgo } from '../parts/duration.ts';
 import { ErrorNotice } from '../parts/notice.tsx';
-import { useNow } from '../parts/use-now.ts';
 
 interface RevokeKeyProps {
   readonly apiKey: ApiKey;
@@ -17,7 +16,6 @@ interface RevokeKeyProps {
 /** Asks whether to revoke a key, and says what is known about its use. */
 export function RevokeKey({ apiKey, onClose }: RevokeKeyProps) {
   const queryClient = useQueryClient();
-  const nowMs = useNow();
   const { id, name, prefix, last_used_at } = apiKey;
   const revoke = useMutation({
     mutationFn: () => request<RevokedApiKey>(`/keys/${encodeURIComponent(id)}`, { method: 'DELETE' }),
@@ -27,8 +25,6 @@ export function RevokeKey({ apiKey, onClose }: RevokeKeyProps) {
       onClose();
     },
   });
-  const lastUse =
-    last_used_at === null ? 'It was never used.' : `It was last used ${formatAgo(nowMs - Date.parse(last_used_at))}.`;
   return (
     <Dialog title="Revoke this key?" onClose={onClose}>
       <p className="wrap-anywhere">
@@ -37,7 +33,13 @@ export function RevokeKey({ apiKey, onClose }: RevokeKeyProps) {
       </p>
       <p className="mt-2 text-soft">
         Programs that use it are refused from now on, and it cannot be restored. Sandboxes that it created go on.{' '}
-        {lastUse}
+        {last_used_at === null ? (
+          'It was never used.'
+        ) : (
+          <>
+            It was last used <Ago at={last_used_at} />.
+          </>
+        )}
       </p>
       {revoke.isError && (
         <div className="mt-4">

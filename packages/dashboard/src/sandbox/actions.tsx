@@ -1,5 +1,5 @@
 import type { Sandbox } from '@mayfly/contract';
-import { Camera, CopyPlus, Ellipsis, TimerReset, Trash2 } from 'lucide-react';
+import { Camera, ClockPlus, CopyPlus, Ellipsis, Trash2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Button, buttonClass } from '../parts/button.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
@@ -11,7 +11,7 @@ import { TakeSnapshot } from '../sandboxes/actions/take-snapshot.tsx';
 type Action = 'extend' | 'snapshot' | 'fork' | 'delete';
 
 const icons: Readonly<Record<Action, ReactNode>> = {
-  extend: <TimerReset size={16} aria-hidden />,
+  extend: <ClockPlus size={16} aria-hidden />,
   snapshot: <Camera size={16} aria-hidden />,
   fork: <CopyPlus size={16} aria-hidden />,
   delete: <Trash2 size={16} aria-hidden />,
@@ -60,7 +60,12 @@ export function Actions({ sandbox }: { readonly sandbox: Sandbox }) {
               {actions.map((action) => (
                 <div key={action} role="none">
                   {action === 'delete' && actions.length > 1 && <MenuSeparator />}
-                  <MenuItem icon={icons[action]} label={labels[action]} onSelect={() => setChosen(action)} />
+                  <MenuItem
+                    icon={icons[action]}
+                    label={`${labels[action]}…`}
+                    isDangerous={action === 'delete'}
+                    onSelect={() => setChosen(action)}
+                  />
                 </div>
               ))}
             </Menu>

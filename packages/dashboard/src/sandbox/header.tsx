@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'react';
 import { accountQuery } from '../api/queries.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { useNow } from '../parts/use-now.ts';
-import { costUsd, formatUsd } from '../sandboxes/lifetime.ts';
+import { costUsd, formatCostSoFar } from '../sandboxes/lifetime.ts';
 import { Status } from '../sandboxes/status.tsx';
 import { TimeLeftBar } from '../sandboxes/time-left-bar.tsx';
 import { Actions } from './actions.tsx';
@@ -65,7 +65,7 @@ function Meters({ sandbox }: { readonly sandbox: Sandbox }) {
       <div>
         <dt className="mb-0.5 text-[0.8rem] text-soft">{sandbox.ended_at === null ? 'Cost so far' : 'Cost'}</dt>
         <dd className="text-sm tabular-nums">
-          {account ? formatUsd(costUsd(sandbox, account.pricing_usd_per_hour, nowMs)) : '–'}
+          {account ? formatCostSoFar(costUsd(sandbox, account.pricing_usd_per_hour, nowMs)) : '–'}
         </dd>
       </div>
     </dl>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { costUsd, formatUsd, ranMs, timeLeft } from './lifetime.ts';
+import { costUsd, formatCostSoFar, ranMs, timeLeft } from './lifetime.ts';
 
 const minuteMs = 60_000;
 const readyMs = Date.parse('2026-01-02T03:00:00.000Z');
@@ -47,5 +47,5 @@ test.each([
   [0.5, '$0.5000'],
   [1.23456, '$1.23'],
 ])('%d USD are shown as %s', (usd, text) => {
-  expect(formatUsd(usd)).toBe(text);
+  expect(formatCostSoFar(usd)).toBe(text);
 });

@@ -34,7 +34,7 @@ export function costUsd(
   return (ranMs(sandbox, nowMs) * prices[sandbox.size]) / 3_600_000;
 }
 
-/** Sums below a dollar with the digits that a sandbox of minutes needs: "$0.0042", "$1.20". */
-export function formatUsd(usd: number): string {
+/** What a sandbox has cost, below a dollar with the digits that one of minutes needs: "$0.0042", "$1.20". */
+export function formatCostSoFar(usd: number): string {
   return `$${usd.toFixed(usd > 0 && usd < 1 ? 4 : 2)}`;
 }

@@ -6,7 +6,7 @@ import { Checkbox } from '../parts/checkbox.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { formatAgo, formatTime } from '../parts/duration.ts';
 import { useNow } from '../parts/use-now.ts';
-import { costUsd, formatUsd } from './lifetime.ts';
+import { costUsd, formatCostSoFar } from './lifetime.ts';
 import { describeReason } from './reason.ts';
 import { RowMenu, type SandboxAction } from './row-menu.tsx';
 import { isSelectable } from './selection.ts';
@@ -78,7 +78,7 @@ export const SandboxRow = memo(function SandboxRow(props: SandboxRowProps) {
         <TimeLeftBar sandbox={sandbox} nowMs={nowMs} />
       </td>
       <td data-label="Cost" className="number end">
-        {prices ? formatUsd(costUsd(sandbox, prices, nowMs)) : '–'}
+        {prices ? formatCostSoFar(costUsd(sandbox, prices, nowMs)) : '–'}
       </td>
       <td className="menu">
         <RowMenu sandbox={sandbox} onAction={onAction} />

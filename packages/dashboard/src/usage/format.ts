@@ -9,13 +9,13 @@ export const itemLabels: Readonly<Record<UsageItem, string>> = {
   storage: 'Snapshots',
 };
 
-/** An amount with as many decimals as say something: "$12.30", "$0.0042", "less than $0.0001". */
+/** An amount in cents, or with more decimals if it is less than one: "$12.30", "$0.0042", "less than $0.0001". */
 export function formatUsd(usd: number): string {
   const sign = usd < 0 ? '−' : '';
   const amount = Math.abs(usd);
   if (amount > 0 && amount < 0.0001) return `less than ${sign}$0.0001`;
-  const digits = amount === 0 || amount >= 0.1 ? 2 : 4;
-  const fixed = amount.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits });
+  const digits = amount === 0 || amount >= 0.01 ? 2 : 4;
+  const fixed = amount.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${sign}$${fixed}`;
 }
 

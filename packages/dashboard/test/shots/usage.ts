@@ -17,7 +17,7 @@ export const usageShots: readonly Shot[] = [
     act: async (page) => {
       await page.getByText('The numbers as a table').click();
       await page.getByText('The numbers as a table').scrollIntoViewIfNeeded();
-      await page.mouse.wheel(0, 500);
+      await page.evaluate('scrollBy(0, 500)');
     },
   },
   {
