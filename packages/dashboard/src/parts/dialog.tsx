@@ -65,7 +65,11 @@ export function Dialog({ title, children, onClose, isDismissible = true, isWide 
   );
 }
 
-/** The buttons at the end of a dialog, the one that does it last. */
+/** The buttons at the end of a dialog, the one that does it last. They stay in sight while a long dialog scrolls, which fades out above them. */
 export function DialogActions({ children }: { readonly children: ReactNode }) {
-  return <div className="mt-6 flex flex-wrap justify-end gap-2">{children}</div>;
+  return (
+    <div className="sticky bottom-0 -mx-6 -mb-6 mt-3 flex flex-wrap justify-end gap-2 rounded-b-xl bg-float px-6 pt-3 pb-6 shadow-[0_-0.75rem_0.75rem_-0.25rem_var(--color-float)]">
+      {children}
+    </div>
+  );
 }

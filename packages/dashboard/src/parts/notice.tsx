@@ -14,14 +14,19 @@ export function Notice({ kind = 'hint', children, action }: NoticeProps) {
   const Icon = isError ? CircleAlert : Info;
   return (
     <div
-      {...(isError && { role: 'alert' })}
-      className={`flex animate-appear items-start gap-2.5 rounded-md px-3.5 py-2.5 text-sm ${isError ? 'bg-red/9 text-ink' : 'bg-tint text-ink'}`}
+      {...(isError && { role: 'alert', ref: bringIntoDialog })}
+      className={`flex animate-appear scroll-mb-24 items-start gap-2.5 rounded-md px-3.5 py-2.5 text-sm ${isError ? 'bg-red/9 text-ink' : 'bg-tint text-ink'}`}
     >
       <Icon size={17} aria-hidden className={`mt-0.5 shrink-0 ${isError ? 'text-red' : 'text-accent'}`} />
       <div className="min-w-0 grow wrap-anywhere">{children}</div>
       {action}
     </div>
   );
+}
+
+/** In a dialog that is longer than the window, what failed may be out of sight of the button. */
+function bringIntoDialog(notice: HTMLElement | null): void {
+  if (notice?.closest('dialog')) notice.scrollIntoView({ block: 'nearest' });
 }
 
 /** What went wrong, with the request id for the operator where the person can do nothing about it. */

@@ -112,7 +112,7 @@ function PortRow({ port: { port, url, created_at }, isFramed, onFrame, onCode, o
             href={url}
             target="_blank"
             rel="noreferrer"
-            className="truncate font-mono text-[0.8rem] text-accent underline-offset-2 hover:underline"
+            className="truncate py-0.5 font-mono text-[0.8rem] text-accent underline-offset-2 hover:underline"
           >
             {url}
           </a>

@@ -19,13 +19,13 @@ export function PreviewFrame({ port: { port, url }, onClose }: PreviewFrameProps
   const [loads, setLoads] = useState(0);
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    section.current?.scrollIntoView({ block: 'nearest' });
+    section.current?.scrollIntoView({ block: 'start' });
   }, []);
   return (
     <section
       ref={section}
       aria-label={`Preview of port ${port}`}
-      className="scroll-my-20 animate-appear overflow-hidden rounded-lg border border-line"
+      className="scroll-mt-20 max-md:scroll-mt-32 animate-appear overflow-hidden rounded-lg border border-line"
     >
       <header className="flex items-center gap-1 border-line border-b bg-panel py-1.5 pr-1.5 pl-4">
         <h2 className="mr-2 text-sm font-medium whitespace-nowrap">Port {port}</h2>

@@ -14,6 +14,9 @@ const choose = async (page: Page, item: string) => {
 };
 const serviceFailed = 'The service failed unexpectedly. If it keeps failing, give the request id to the operator.';
 
+/** Afterwards no row is inserted above others any more. */
+const untilOldest = (page: Page) => page.getByLabel('Select agent 99', { exact: true }).waitFor();
+
 export const listShots: readonly Shot[] = [
   { name: 'sandboxes', path: '/sandboxes' },
   { name: 'sandboxes-all', path: '/sandboxes?status=all' },
@@ -92,6 +95,7 @@ export const listShots: readonly Shot[] = [
     path: '/sandboxes?q=agent+99&sort=name',
     prepare: fleet,
     act: async (page) => {
+      await untilOldest(page);
       await page.getByLabel('Select agent 990').click();
       await page.getByLabel('Select agent 994').click({ modifiers: ['Shift'] });
     },
@@ -101,6 +105,7 @@ export const listShots: readonly Shot[] = [
     path: '/sandboxes?q=agent+99&sort=name',
     prepare: fleet,
     act: async (page) => {
+      await untilOldest(page);
       await page.getByLabel('Select agent 990').click();
       await page.getByLabel('Select agent 998').click({ modifiers: ['Shift'] });
       await page.getByRole('region', { name: 'Selected sandboxes' }).getByRole('button', { name: 'Delete' }).click();

@@ -35,7 +35,11 @@ export const machineShots: readonly Shot[] = [
     act: (page) => page.getByRole('heading', { name: 'Details' }).waitFor(),
   },
   { name: 'machine-ended-ports', path: `${ended}/ports` },
-  { name: 'machine-ended-commands', path: `${ended}/commands?execution=exec_ended` },
+  {
+    name: 'machine-ended-commands',
+    path: `${ended}/commands?execution=exec_ended`,
+    act: async (page) => page.getByText('Linux mayfly').waitFor(),
+  },
   { name: 'machine-unknown', path: '/sandboxes/sbx_nothing' },
   {
     name: 'machine-menu',
@@ -47,7 +51,11 @@ export const machineShots: readonly Shot[] = [
     },
   },
   { name: 'machine-commands', path: `${shown}/commands`, act: rememberCommands },
-  { name: 'machine-commands-none', path: `/sandboxes/${emptyId}/commands` },
+  {
+    name: 'machine-commands-none',
+    path: `/sandboxes/${emptyId}/commands`,
+    act: async (page) => page.getByText('No command yet').waitFor(),
+  },
   { name: 'machine-commands-output', path: `${shown}/commands?execution=exec_build`, act: waitForOutput },
   {
     name: 'machine-commands-search',

@@ -30,7 +30,6 @@ export const terminalShots: readonly Shot[] = [
     prepare: prepare({ exitCode: 3 }),
     act: async (page) => {
       await page.getByText('The shell exited with code').waitFor();
-      await page.getByRole('tab').nth(1).click();
     },
   },
   {
@@ -83,8 +82,16 @@ export const terminalShots: readonly Shot[] = [
       changedContents.clear();
     },
   },
-  { name: 'files-picture', path: files('/workspace/logo.svg') },
-  { name: 'files-large', path: files('/workspace/backup.tar') },
+  {
+    name: 'files-picture',
+    path: files('/workspace/logo.svg'),
+    act: async (page) => page.getByRole('img', { name: 'logo.svg' }).waitFor(),
+  },
+  {
+    name: 'files-large',
+    path: files('/workspace/backup.tar'),
+    act: async (page) => page.getByText('too large to be shown').waitFor(),
+  },
   {
     name: 'files-uploads',
     path: files('/workspace'),

@@ -21,6 +21,19 @@ export function selectTests(
   references: References,
   table: readonly Suite[] = suites,
 ): Selection {
+  return {
+    ...selectSuites(changed, files, references, table),
+    unitTests: selectUnitTests(changed, files, references),
+  };
+}
+
+/** The part of the selection that follows from the table of suites. */
+export function selectSuites(
+  changed: readonly string[],
+  files: readonly string[],
+  references: References,
+  table: readonly Suite[] = suites,
+): Omit<Selection, 'unitTests'> {
   const chosen = table.map((suite) => {
     const reached = suiteReach(suite, files, references);
     return { suite, because: changed.filter((file) => canBreak(file, suite, reached)) };
@@ -29,7 +42,6 @@ export function selectTests(
   const isCovered = (file: string) => breaking.has(file) || matchesAny(file, [...testCode, ...withoutSuite]);
   return {
     suites: chosen.filter(({ because }) => because.length > 0),
-    unitTests: selectUnitTests(changed, files, references),
     uncovered: changed.filter((file) => !isCovered(file)),
   };
 }

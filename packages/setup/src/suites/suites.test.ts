@@ -4,7 +4,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { projectRoot } from '../environment.ts';
 import { listRepository } from './changes.ts';
 import { readReferences } from './references.ts';
-import { matches, selectTests, suiteReach, testFilesOf } from './select.ts';
+import { matches, selectSuites, suiteReach, testFilesOf } from './select.ts';
 import { suites, testCode, withoutSuite } from './suites.ts';
 
 const references = readReferences(projectRoot);
@@ -15,12 +15,12 @@ beforeEach(async ({ skip }) => {
 });
 
 it('every file of the repository is covered by a row, or is named as one that needs no suite', () => {
-  expect(selectTests(files, files, references).uncovered).toEqual([]);
+  expect(selectSuites(files, files, references).uncovered).toEqual([]);
 });
 
 it('a file that no row covers is named', () => {
   const withoutStoreRows = suites.filter(({ sources }) => !sources.some((path) => path.endsWith('/store')));
-  const { uncovered } = selectTests(files, files, references, withoutStoreRows);
+  const { uncovered } = selectSuites(files, files, references, withoutStoreRows);
   expect(uncovered).toContain('packages/server/src/store/sql/sql-store.ts');
 });
 

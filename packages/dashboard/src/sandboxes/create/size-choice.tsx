@@ -37,7 +37,7 @@ export function SizeChoice({ value, isFixed, prices, onChoose }: SizeChoiceProps
               <span className="mt-0.5 block text-[0.8rem] leading-snug text-soft">
                 {vcpu} vCPU
                 <br />
-                {memoryGb} GB memory
+                {memoryGb} GB RAM
                 <br />
                 {diskGb} GB disk
               </span>
