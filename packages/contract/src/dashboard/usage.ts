@@ -94,6 +94,8 @@ const limitsSchema = z.object({
     background_commands: z.int(),
     terminals: z.int(),
     streams: z.int(),
+    /** The largest file that one request reads or writes. */
+    file_bytes: z.int(),
   }),
   /** Of one minute. */
   windows: z.object({

@@ -1,4 +1,4 @@
-import { type DirectoryEntry, defaultLimits, formatBytes } from '@mayfly/contract';
+import { type DirectoryEntry, formatBytes } from '@mayfly/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Download, FileLock2, PenLine, Trash2 } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
@@ -8,7 +8,7 @@ import { ErrorNotice, Notice } from '../parts/notice.tsx';
 import { useDelayed } from '../parts/use-delayed.ts';
 import { type DownloadOptions, downloadFolder, downloadLargeFile, downloadSmallFile } from './download.ts';
 import type { EntryDialog } from './entry-dialogs.tsx';
-import { contentQuery } from './file-requests.ts';
+import { contentQuery, useMaxFileBytes } from './file-requests.ts';
 import { imageTypeOf } from './language.ts';
 import { readableName } from './names.ts';
 import { isExactName, nameOf } from './paths.ts';
@@ -20,7 +20,6 @@ const TextEditor = lazy(async () => ({ default: (await import('./text-editor.tsx
 
 /** Larger files are not opened in the editor. */
 const maxEditedBytes = 1024 ** 2;
-const maxReadBytes = defaultLimits.fileBytes;
 
 interface FileViewProps {
   readonly id: string;
@@ -35,6 +34,7 @@ interface FileViewProps {
 
 /** One file: its text to edit, its picture, or why neither is shown. */
 export function FileView({ id, path, entry, onAct, onSaved, renderFolder }: FileViewProps) {
+  const maxReadBytes = useMaxFileBytes();
   const size = entry?.size_bytes ?? undefined;
   const isImage = imageTypeOf(nameOf(path)) !== undefined;
   const isTooLarge = size !== undefined && size > (isImage ? maxReadBytes : maxEditedBytes);

@@ -1,8 +1,15 @@
-import type { Directory, Execution, File as FileContent, FileEncoding } from '@mayfly/contract';
-import { queryOptions } from '@tanstack/react-query';
+import {
+  type Directory,
+  defaultLimits,
+  type Execution,
+  type File as FileContent,
+  type FileEncoding,
+} from '@mayfly/contract';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { RequestFailure } from '../api/failure.ts';
 import { request } from '../api/request.ts';
 import { sandboxPath } from '../sandbox/queries.ts';
+import { limitsQuery } from '../usage/queries.ts';
 import { parentOf } from './paths.ts';
 import type { Found } from './saving.ts';
 import { isText } from './saving.ts';
@@ -18,6 +25,12 @@ function filesPath(sandboxId: string, path: string, more: Readonly<Record<string
 /** What has the key of everything that is known of the files of a sandbox. */
 export function filesKey(sandboxId: string): readonly string[] {
   return ['files', sandboxId];
+}
+
+/** The largest file that one request reads or writes; until the operator's limit is known, the usual one. */
+export function useMaxFileBytes(): number {
+  const { data } = useQuery({ ...limitsQuery, refetchInterval: false });
+  return data?.per_sandbox.file_bytes ?? defaultLimits.fileBytes;
 }
 
 /** The entries of a folder. */

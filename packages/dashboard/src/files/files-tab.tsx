@@ -8,7 +8,7 @@ import { NeedsMachine } from '../sandbox/outcome.tsx';
 import { useSandbox } from '../sandbox/queries.ts';
 import { type EntryDialog, EntryDialogs } from './entry-dialogs.tsx';
 import { FileView, IconButton } from './entry-view.tsx';
-import { filesKey, folderQuery } from './file-requests.ts';
+import { filesKey, folderQuery, useMaxFileBytes } from './file-requests.ts';
 import { FolderView } from './folder-view.tsx';
 import { readableName } from './names.ts';
 import { PathBar } from './path-bar.tsx';
@@ -35,6 +35,7 @@ function Files({ id }: { readonly id: string }) {
   const [showsHidden, setShowsHidden] = useState(false);
   const [dialog, setDialog] = useState<EntryDialog>();
   const uploads = useUploads(id);
+  const maxFileBytes = useMaxFileBytes();
 
   // The folders above what is shown are expanded unless somebody has collapsed them.
   const above = foldersAbove(path, root);
@@ -72,7 +73,7 @@ function Files({ id }: { readonly id: string }) {
       showsHidden={showsHidden}
       onOpen={open}
       onAct={setDialog}
-      onUpload={(files) => uploads.add(files, path, namesIn(listing))}
+      onUpload={(files) => uploads.add(files, { folder: path, existing: namesIn(listing), maxBytes: maxFileBytes })}
       onRetry={() => void refresh()}
     />
   );

@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest';
 import { changeUpload, enqueue, nextUpload, progressOf, type Upload } from './upload-queue.ts';
 
+const into = (folder: string, existing: readonly string[] = []) => ({
+  folder,
+  existing: new Set(existing),
+  maxBytes: 8_388_608,
+});
 const queued = (names: readonly string[], existing: readonly string[] = []) =>
   enqueue(
     [],
     names.map((name, id) => ({ id, name, size: 90_000 })),
-    '/w',
-    new Set(existing),
+    into('/w', existing),
   );
 const kinds = (queue: readonly Upload[]) => queue.map(({ state }) => state.kind);
 
@@ -25,14 +29,10 @@ test('nothing is replaced without a question, and the others do not wait for the
   const queue = queued(['a', 'b'], ['a']);
   expect(kinds(queue)).toEqual(['exists', 'waiting']);
   expect(nextUpload(queue)?.name).toBe('b');
-  expect(kinds(enqueue(queue, [{ id: 9, name: 'b', size: 1 }], '/w', new Set()))).toEqual([
-    'exists',
-    'waiting',
-    'exists',
-  ]);
-  expect(kinds(enqueue(queue, [{ id: 9, name: 'b', size: 1 }], '/other', new Set())).at(-1)).toBe('waiting');
+  expect(kinds(enqueue(queue, [{ id: 9, name: 'b', size: 1 }], into('/w')))).toEqual(['exists', 'waiting', 'exists']);
+  expect(kinds(enqueue(queue, [{ id: 9, name: 'b', size: 1 }], into('/other'))).at(-1)).toBe('waiting');
   const done = changeUpload(queue, 1, { kind: 'done' });
-  expect(kinds(enqueue(done, [{ id: 9, name: 'b', size: 1 }], '/w', new Set())).at(-1)).toBe('exists');
+  expect(kinds(enqueue(done, [{ id: 9, name: 'b', size: 1 }], into('/w'))).at(-1)).toBe('exists');
 });
 
 test('what the service would refuse is not sent', () => {
@@ -43,8 +43,7 @@ test('what the service would refuse is not sent', () => {
       { id: 2, name: 'just', size: 8_388_608 },
       { id: 3, name: 'a/b', size: 1 },
     ],
-    '/w',
-    new Set(),
+    into('/w'),
   );
   expect(kinds(queue)).toEqual(['failed', 'waiting', 'failed']);
 });

@@ -1,4 +1,4 @@
-import { defaultLimits } from '@mayfly/contract';
+import { formatBytes } from '@mayfly/contract';
 import { faultInName } from './paths.ts';
 
 export type UploadState =
@@ -24,20 +24,24 @@ export interface Candidate {
   readonly size: number;
 }
 
-/** The largest file that the service takes in one request, unless its operator has set another limit. */
-const maxBytes = defaultLimits.fileBytes;
+/** Where files are to go. */
+export interface Destination {
+  readonly folder: string;
+  /** The names in the folder. */
+  readonly existing: ReadonlySet<string>;
+  /** The largest file that the service takes in one request. */
+  readonly maxBytes: number;
+}
 
-/** Queues files for a folder. `existing` are the names in it. */
 export function enqueue(
   queue: readonly Upload[],
   files: readonly Candidate[],
-  folder: string,
-  existing: ReadonlySet<string>,
+  { folder, existing, maxBytes }: Destination,
 ): readonly Upload[] {
   const added = files.map(({ id, name, size }): Upload => {
     const fault =
       size > maxBytes
-        ? `It is larger than ${maxBytes / 1024 ** 2} MiB, which the service accepts at once.`
+        ? `It is larger than ${formatBytes(maxBytes)}, which the service accepts at once.`
         : faultInName(name, folder);
     // What has just been uploaded may not be listed yet.
     const isUploaded = queue.some(

@@ -12,6 +12,7 @@ import { joinPath } from './paths.ts';
 import { sendFile } from './send-file.ts';
 import {
   changeUpload,
+  type Destination,
   enqueue,
   isPending,
   nextUpload,
@@ -22,7 +23,7 @@ import {
 
 export interface Uploads {
   readonly queue: readonly Upload[];
-  readonly add: (files: readonly File[], folder: string, existing: ReadonlySet<string>) => void;
+  readonly add: (files: readonly File[], destination: Destination) => void;
   readonly replace: (id: number) => void;
   readonly remove: (id: number) => void;
   /** Removes all that need nobody any more. */
@@ -73,13 +74,13 @@ export function useUploads(sandboxId: string): Uploads {
 
   return {
     queue,
-    add: (added, folder, existing) => {
+    add: (added, destination) => {
       const candidates = added.map((file) => {
         lastId.current += 1;
         files.current.set(lastId.current, file);
         return { id: lastId.current, name: file.name, size: file.size };
       });
-      setQueue((all) => enqueue(all, candidates, folder, existing));
+      setQueue((all) => enqueue(all, candidates, destination));
     },
     replace: (id) => change(id, { kind: 'waiting' }),
     remove: (id) => {

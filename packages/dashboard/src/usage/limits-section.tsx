@@ -160,6 +160,7 @@ function PerSandbox({ limits }: { readonly limits: AccountLimitsInUse['per_sandb
     ['Commands in the background', count(limits.background_commands)],
     ['Terminals', count(limits.terminals)],
     ['Streams', count(limits.streams)],
+    ['Largest file in a request', formatBytes(limits.file_bytes)],
   ] as const;
   return (
     <div className="rounded-xl border border-line p-5 md:p-6">

@@ -62,7 +62,13 @@ const limits: AccountLimitsInUse = {
     streams: { used: 1, limit: 100 },
     stored_output_bytes: { used: 0.18 * gibibyte, limit: gibibyte },
   },
-  per_sandbox: { max_timeout_minutes: 1_440, background_commands: 64, terminals: 16, streams: 32 },
+  per_sandbox: {
+    max_timeout_minutes: 1_440,
+    background_commands: 64,
+    terminals: 16,
+    streams: 32,
+    file_bytes: 8 * 1024 ** 2,
+  },
   windows: {
     requests: { limit: 120, remaining: 71, resets_in_seconds: 42 },
     creations: { limit: 40, remaining: 3, resets_in_seconds: 42 },

@@ -20,6 +20,7 @@ export async function getAccountUse(core: AccountUseNeeds, account: AccountRecor
   const use = await core.store.accounts.use(account.id);
   return {
     maxTimeoutMinutes: limits.maxTimeoutMinutes,
+    fileBytes: core.limits.fileBytes,
     sandboxes: { used: use.openSandboxes, limit: limits.concurrentSandboxes },
     snapshots: { used: use.snapshots, limit: limits.snapshots },
     snapshotBytes: { used: use.snapshotBytes, limit: limits.snapshotStorageMb * mebibyte },

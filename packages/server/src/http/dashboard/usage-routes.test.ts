@@ -132,7 +132,7 @@ describe('limits', () => {
         terminals: { used: 0, limit: 64 },
         streams: { used: 0, limit: 100 },
       },
-      per_sandbox: { max_timeout_minutes: 1_440 },
+      per_sandbox: { max_timeout_minutes: 1_440, file_bytes: 8 * 1024 ** 2 },
       windows: {
         requests: { limit: 7, remaining: 5, resets_in_seconds: 1 },
         creations: { limit: 40, remaining: 37 },

@@ -72,6 +72,7 @@ function limitsView(use: Awaited<ReturnType<typeof getAccountUse>>): AccountLimi
       background_commands: fixedLimits.backgroundCommandsPerSandbox,
       terminals: fixedLimits.terminalsPerSandbox,
       streams: fixedLimits.streamsPerSandbox,
+      file_bytes: use.fileBytes,
     },
     windows: {
       requests: windowView(use.windows.requests),
