@@ -39,3 +39,9 @@ it('a guest has no performance counters', async () => {
   expect(sources).toContain('software');
   expect(sources.filter((name) => /^(?:cpu|armv8_pmu|intel_|amd_)/.test(name))).toEqual([]);
 });
+
+it('a guest does not use the HPET, which QEMU would let tick for as long as the machine lives', async () => {
+  const sources = await run('cat /sys/devices/system/clocksource/clocksource0/available_clocksource');
+  expect(sources).not.toBe('');
+  expect(sources.split(/\s+/)).not.toContain('hpet');
+});

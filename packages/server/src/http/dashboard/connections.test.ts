@@ -1,43 +1,23 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { stubService } from '../../../test/app/stub-service.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { addAccount, type StubService, signedIn, type TestBrowser } from '../../../test/http/browser.ts';
-import {
-  openTerminal,
-  type RefusedUpgrade,
-  type TestTerminal,
-  tryTerminal,
-} from '../../../test/http/terminal-client.ts';
+import { type RefusedUpgrade, tryTerminal } from '../../../test/http/terminal-client.ts';
+import { type TerminalPage, useTerminalPage } from '../../../test/http/terminal-page.ts';
 import { resetSignIn } from '../../core/sign-in/links.ts';
 import { recheckConnections } from '../../core/sign-in/session-connections.ts';
 
+const page = useTerminalPage();
 let service: StubService;
 let url: string;
 let browser: TestBrowser;
 let sandboxId: string;
-const opened: TestTerminal[] = [];
-beforeEach(async () => {
-  service = await stubService();
-  url = await service.app.listen({ port: 0, host: '127.0.0.1' });
-  browser = await signedIn(service);
-  sandboxId = ((await browser.post('/sandboxes')).body as unknown as { id: string }).id;
-});
-afterEach(async () => {
-  for (const terminal of opened.splice(0)) terminal.webSocket.terminate();
-  service.core.streams.cutAll();
-  service.app.server.closeAllConnections();
-  await service.core.screens[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
+let terminalUrl: string;
+let open: TerminalPage['open'];
+beforeEach(() => {
+  ({ service, url, browser, sandboxId, terminalUrl, open } = page());
 });
 
-const terminalUrl = () => `${url}/app/api/sandboxes/${sandboxId}/pty`;
 const own = (of = browser) => ({ cookie: of.cookie ?? '', origin: url });
-const refused = async (headers: Record<string, string>) =>
-  (await tryTerminal(terminalUrl(), headers)) as RefusedUpgrade;
-async function open(): Promise<TestTerminal> {
-  const terminal = await openTerminal(terminalUrl(), own());
-  opened.push(terminal);
-  return terminal;
-}
+const refused = async (headers: Record<string, string>) => (await tryTerminal(terminalUrl, headers)) as RefusedUpgrade;
 
 /** Opens a stream of events, and says when it ends. */
 async function stream(): Promise<{ readonly ended: Promise<unknown> }> {
@@ -72,11 +52,11 @@ test('a terminal needs a session: neither a key nor a ticket takes its place, no
   const authorization = { authorization: `Bearer ${service.key}`, origin: url };
   expect((await refused(authorization)).status).toBe(401);
   const { ticket } = (await service.call('POST', '/v1/tickets')).body as unknown as { ticket: string };
-  const byTicket = (await tryTerminal(`${terminalUrl()}?ticket=${ticket}`, { origin: url })) as RefusedUpgrade;
+  const byTicket = (await tryTerminal(`${terminalUrl}?ticket=${ticket}`, { origin: url })) as RefusedUpgrade;
   expect(byTicket.status).toBe(401);
   const other = await signedIn(service, await addAccount(service, 'b'));
   expect((await refused(own(other))).status).toBe(404);
-  const onV1 = (await tryTerminal(terminalUrl().replace('/app/api', '/v1'), own())) as RefusedUpgrade;
+  const onV1 = (await tryTerminal(terminalUrl.replace('/app/api', '/v1'), own())) as RefusedUpgrade;
   expect(onV1.status).toBe(401);
 });
 

@@ -1,33 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { stubService } from '../../../test/app/stub-service.ts';
-import { type StubService, signedIn, type TestBrowser } from '../../../test/http/browser.ts';
-import { openTerminal, type TestTerminal } from '../../../test/http/terminal-client.ts';
+import { beforeEach, expect, test } from 'vitest';
+import type { StubService, TestBrowser } from '../../../test/http/browser.ts';
+import { type TerminalPage, useTerminalPage } from '../../../test/http/terminal-page.ts';
 
+const page = useTerminalPage();
 let service: StubService;
-let url: string;
 let browser: TestBrowser;
 let sandboxId: string;
-const opened: TestTerminal[] = [];
-beforeEach(async () => {
-  service = await stubService();
-  url = await service.app.listen({ port: 0, host: '127.0.0.1' });
-  browser = await signedIn(service);
-  sandboxId = ((await browser.post('/sandboxes')).body as unknown as { id: string }).id;
-});
-afterEach(async () => {
-  for (const terminal of opened.splice(0)) terminal.webSocket.terminate();
-  service.core.streams.cutAll();
-  service.app.server.closeAllConnections();
-  await service.core.screens[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
+let open: TerminalPage['open'];
+beforeEach(() => {
+  ({ service, browser, sandboxId, open } = page());
 });
 
-async function open(): Promise<TestTerminal> {
-  const headers = { cookie: browser.cookie ?? '', origin: url };
-  const terminal = await openTerminal(`${url}/app/api/sandboxes/${sandboxId}/pty`, headers);
-  opened.push(terminal);
-  return terminal;
-}
 const list = () => browser.get(`/sandboxes/${sandboxId}/terminals`);
 const listed = (...ids: string[]) => ({
   object: 'list',
