@@ -4,7 +4,7 @@ import { changeUpload, enqueue, nextUpload, progressOf, type Upload } from './up
 const into = (folder: string, existing: readonly string[] = []) => ({
   folder,
   existing: new Set(existing),
-  maxBytes: 8_388_608,
+  maxBytes: 100_000,
 });
 const queued = (names: readonly string[], existing: readonly string[] = []) =>
   enqueue(
@@ -39,8 +39,8 @@ test('what the service would refuse is not sent', () => {
   const queue = enqueue(
     [],
     [
-      { id: 1, name: 'large', size: 8_388_609 },
-      { id: 2, name: 'just', size: 8_388_608 },
+      { id: 1, name: 'large', size: 100_001 },
+      { id: 2, name: 'just', size: 100_000 },
       { id: 3, name: 'a/b', size: 1 },
     ],
     into('/w'),

@@ -35,7 +35,8 @@ export function useTerminalPage(): () => TerminalPage {
     page = { service, url, browser, sandboxId, terminalUrl, open };
   });
   afterEach(async () => {
-    const { service } = current();
+    if (page === undefined) return;
+    const { service } = page;
     for (const terminal of opened.splice(0)) terminal.webSocket.terminate();
     service.core.streams.cutAll();
     service.app.server.closeAllConnections();

@@ -38,7 +38,7 @@ async function startCreate(
   return socket;
 }
 
-/** Sends a few bytes, slowly. It ends long before a grace period of a second does: a write after the response would fail the read of it. */
+/** Sends a few bytes, slowly. It ends long before a grace period of three seconds does: a write after the response would fail the read of it. */
 async function trickle(socket: Socket): Promise<void> {
   for (let bytes = 0; bytes < 5; bytes++) {
     socket.write(' ');
@@ -70,7 +70,7 @@ test('a body that stalls is answered with 408 and its connection is closed', asy
 });
 
 test('a body that trickles below the minimum rate is answered with 408', async () => {
-  const socket = await startCreate({ ...patient, graceMs: 1_000, windowMs: 1_000 }, 1_000_000);
+  const socket = await startCreate({ ...patient, graceMs: 3_000, windowMs: 1_000 }, 1_000_000);
   await trickle(socket);
   expect(await text(socket)).toMatch(/^HTTP\/1.1 408 /);
 });
@@ -118,7 +118,7 @@ describe('the default pace', () => {
 });
 
 test('a body that delivers almost everything at once earns no time for the rest', async () => {
-  const socket = await startCreate({ ...patient, graceMs: 1_000 }, 1_000_000);
+  const socket = await startCreate({ ...patient, graceMs: 3_000 }, 1_000_000);
   socket.write(' '.repeat(999_000));
   await trickle(socket);
   expect(await text(socket)).toMatch(/^HTTP\/1.1 408 /);

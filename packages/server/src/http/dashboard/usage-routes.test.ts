@@ -10,7 +10,7 @@ const dayMs = 24 * hourMs;
 let service: StubService;
 let browser: TestBrowser;
 beforeEach(async () => {
-  service = await stubService();
+  service = await stubService({}, { MAYFLY_LIMIT_FILE_BYTES: '1000000' });
   browser = await signedIn(service);
 });
 afterEach(() => service[Symbol.asyncDispose]());
@@ -132,7 +132,7 @@ describe('limits', () => {
         terminals: { used: 0, limit: 64 },
         streams: { used: 0, limit: 100 },
       },
-      per_sandbox: { max_timeout_minutes: 1_440, file_bytes: 8 * 1024 ** 2 },
+      per_sandbox: { max_timeout_minutes: 1_440, file_bytes: 1_000_000 },
       windows: {
         requests: { limit: 7, remaining: 5, resets_in_seconds: 1 },
         creations: { limit: 40, remaining: 37 },
