@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { speeds, suites } from './packages/setup/src/suites/suites.ts';
@@ -30,6 +31,16 @@ const unitTests = {
   hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000 } },
 } as const;
+
+const allUnitTests = 'packages/*/{src,test}/**/*.test.ts';
+
+/**
+ * What a test changes or measures that all files in a process share: its clock, globals, modules, environment and signals, its event loop and memory.
+ * Such files have a process of their own. The others share a few, because most of their time went into loading the same modules again.
+ */
+const touchesProcess =
+  /useFakeTimers|vi\.(?:mock|stub|spyOn)|process\.(?:env\.\w+ =|chdir|memoryUsage|exitCode|on\(|once\()|longest-turn|heapUsed|globalThis\.|\bgc\(/;
+const ownProcess = globSync(allUnitTests).filter((path) => touchesProcess.test(readFileSync(path, 'utf8')));
 
 /** Likewise. With more, emulated machines slow each other down. */
 const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
@@ -73,7 +84,16 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/{src,test}/**/*.test.ts'],
+          include: [allUnitTests],
+          exclude: [needsHost, ...ownProcess],
+          isolate: false,
+          ...unitTests,
+        },
+      },
+      {
+        test: {
+          name: 'unit-own-process',
+          include: ownProcess,
           exclude: [needsHost],
           ...unitTests,
         },

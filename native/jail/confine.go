@@ -143,7 +143,7 @@ func runService(c *confinement, document []byte, starter int) error {
 	// From the beginning: a stop that arrives meanwhile is forwarded as soon as there is somebody to forward it to.
 	stops := make(chan os.Signal, 8)
 	signal.Notify(stops, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	// Otherwise the first copied line after a reader of root's streams is gone, for example a restarted journal, would end this process, and with
+	// Otherwise the first copied line after the reader of root's output is gone, for example a restarted journal, would end this process, and with
 	// it the service. Unlike an ignored signal, the service does not inherit this.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	documentEnd, writeDocument, err := os.Pipe()

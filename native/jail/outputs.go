@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// output returns what a service writes to instead of one of root's own streams. A terminal is opened again for writing only: root's descriptor
+// output returns what a service writes to instead of a stream that belongs to root. A terminal is opened again for writing only: root's descriptor
 // could also read what the operator types. A file or a socket, which could be truncated or read from, is reached through a pipe whose other end
 // mayfly-jail holds. The writing end of a pipe and /dev/null can do no harm.
 func output(own *os.File) io.Writer {
@@ -42,7 +42,7 @@ func input() *os.File {
 	return os.Stdin
 }
 
-// copied writes to a file of root's. What cannot be written, for example because the disk is full, is lost; the service goes on.
+// copied writes to a file that belongs to root. What cannot be written, for example because the disk is full, is lost; the service goes on.
 type copied struct{ to *os.File }
 
 func (c copied) Write(text []byte) (int, error) {

@@ -13,7 +13,7 @@ async function start(): Promise<{ service: ServiceProcess; data: ServiceData }> 
   return { service: await processes.start(data), data };
 }
 
-it('what the service of a deleted data folder left is removed by the next start of any service, and nothing of the others', async () => {
+it('what the host process of a deleted data folder left is removed by the next start of any host process, and nothing of the others', async () => {
   const before = await hostState();
   const [gone, moved] = [await start(), await start()];
   const [dead] = await Promise.all([createSandbox(gone.service), createSandbox(gone.service)]);
@@ -31,7 +31,7 @@ it('what the service of a deleted data folder left is removed by the next start 
 
   const { service } = await start();
   console.log(
-    `after the start of another service: ${(await machineProcesses(gone.data.dataDir)).length} machines and ` +
+    `after the start of another host process: ${(await machineProcesses(gone.data.dataDir)).length} machines and ` +
       `${leasedUids(gone.data.dataDir).length} user ids of the deleted data folder, ` +
       `${(await machineProcesses(moved.data.dataDir)).length} machine of the moved one`,
   );

@@ -1,4 +1,6 @@
-import { defaultLimits, fixedLimits, formatBytes, operatorLimitKeys } from '@mayfly/contract';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { defaultLimits, fixedLimits, formatBytes, openApiDocument, operatorLimitKeys } from '@mayfly/contract';
 import { dashboardLimits } from '@mayfly/contract/dashboard';
 import { describe, expect, it } from 'vitest';
 import { largestBytes as ballastBytes } from '#server/app/ballast.ts';
@@ -34,7 +36,7 @@ import { resolverUsers } from '#server/machines/qemu/network/resolver/resolver-u
 import { defaultSilenceMs } from '#server/machines/remote/host-connection.ts';
 import { defaultPoolDeadlines } from '#server/store/postgres/open.ts';
 import { pauses as restartPauses } from '#server/supervisor/restart-policy.ts';
-import { readPage } from '../support/markdown.ts';
+import { documentationPages, readPage, repositoryRoot } from '../support/markdown.ts';
 import { machineDeathNoticedMs } from '../support/promises.ts';
 
 const { commands, resultBytes, bodyBytes, uploads } = defaultBudgets;
@@ -187,6 +189,25 @@ describe.each(Object.entries(sentences))('%s', (path, expected) => {
     const text = textOf(path);
     expect(expected.filter((sentence) => !text.includes(sentence))).toEqual([]);
   });
+});
+
+it('all say the same of how long a create takes where machines are emulated', () => {
+  const texts = [
+    textOf('README.md'),
+    JSON.stringify(openApiDocument({ publicUrl: '', previewUrl: '', limits: defaultLimits })),
+    spawnSync(process.execPath, [join(repositoryRoot, 'packages/cli/bin/mayfly.mjs'), 'template', '--help'], {
+      encoding: 'utf8',
+    }).stdout,
+  ];
+  for (const text of texts) expect(text.replaceAll(/\s+/g, ' ')).toContain('about a second');
+  const pages = documentationPages().filter(({ text }) => text.includes('fraction of a second'));
+  // There it is the time until a copy has random numbers of its own.
+  expect(pages.map(({ path }) => path)).toEqual(['docs/snapshots.md']);
+});
+
+it('docs/previews.md says who learns the host name of a preview', () => {
+  const text = textOf('docs/previews.md');
+  for (const word of ["the visitor's DNS servers", '(SNI)', '`Referrer-Policy`']) expect(text).toContain(word);
 });
 
 it('docs/limits.md has the default of every limit', () => {

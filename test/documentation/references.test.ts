@@ -26,7 +26,7 @@ const serverSource = join(repositoryRoot, 'packages/server/src');
  * in full: `guest/attach` alone could be the agent's or the service's.
  */
 const startsLikePath =
-  /^(\.ci|admin|app|bench|core|docs|gateway|guest|host|http|machines|metrics|packages|scripts|store|test)\//;
+  /^(\.ci|admin|app|bench|confinement|core|docs|gateway|guest|host-process|http|listening|machines|metrics|native|packages|process|screens|scripts|store|supervisor|system|test)\//;
 
 const namesFile = /\.(?:cjs|go|mjs|ts)$/;
 const hasFullPaths = ({ path }: Page): boolean => path === 'ARCHITECTURE.md';

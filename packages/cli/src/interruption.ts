@@ -15,7 +15,7 @@ export const hangUpCode = 129;
 
 /**
  * Watches for Ctrl-C, SIGTERM and SIGHUP until it is disposed. The first asks what is running to end, the second stops waiting for it, the third
- * ends the process as soon as this is disposed. All three abort with the same kind of error, whose exit code is that of the first signal: 130,
+ * ends the process as soon as this is disposed. All three abort with the same kind of error, whose exit code is the first signal's: 130,
  * 143 or 129.
  */
 export class Interruption implements Disposable {

@@ -107,7 +107,7 @@ function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, widthOf(text)), 0);
 }
 
-/** Emoji and what East Asian Width (UAX #11) calls wide or full-width take two columns. The ranges are those of whole blocks. */
+/** Emoji and what East Asian Width (UAX #11) calls wide or full-width take two columns. The ranges cover whole blocks. */
 const wide =
   /^(?:\p{Emoji_Presentation}|\p{Emoji}\uFE0F|[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{17000}-\u{18CFF}\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}])/u;
 

@@ -79,7 +79,7 @@ export const errorTable = {
   rate_limit_exceeded: {
     statuses: [429],
     cause:
-      'Too many requests or sandbox creations in the current one-minute window, too many commands, streams, unused tickets, large requests or unread large responses of the account at once, or too much input for a command that does not read it.',
+      'Too many requests or sandbox creations in the current one-minute window, too many commands, streams, terminals, unused tickets, large requests or unread large responses of the account at once, or too much input for a command that does not read it.',
     retry: 'with_backoff',
     hint: 'Wait for the number of seconds in Retry-After.',
     examples: [

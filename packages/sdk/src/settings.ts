@@ -4,11 +4,11 @@ import type { Connection, RequestSettings } from './http/connection.ts';
 type OptionalSettings = { readonly [Name in keyof RequestSettings]?: RequestSettings[Name] | undefined };
 
 export interface MayflyOptions extends OptionalSettings {
-  /** An API key. Otherwise that of the profile if one is named, else `MAYFLY_API_KEY`, or that of the current profile. */
+  /** An API key. Otherwise the key of the profile if one is named, else `MAYFLY_API_KEY`, or the key of the current profile. */
   readonly apiKey?: string | undefined;
   /**
-   * The URL of the service, with or without `/v1`. Otherwise that of the profile if one is named, else `MAYFLY_BASE_URL`, or that of the current
-   * profile, or `http://127.0.0.1:8080`.
+   * The URL of the service, with or without `/v1`. Otherwise the URL of the profile if one is named, else `MAYFLY_BASE_URL`, or the URL of the
+   * current profile, or `http://127.0.0.1:8080`.
    */
   readonly baseUrl?: string | undefined;
   /** The profile of `mayfly login` to use. Otherwise `MAYFLY_PROFILE`, or the current one. */

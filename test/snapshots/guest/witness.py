@@ -121,6 +121,6 @@ class Server(socketserver.ThreadingTCPServer):
 
 threading.Thread(target=count, daemon=True).start()
 with Server(("127.0.0.1", int(sys.argv[1])), Handler) as server:
-    # Whoever started it reads only this line.
+    # The process that started this one reads only this line.
     print(json.dumps(state("")), flush=True)
     server.serve_forever()

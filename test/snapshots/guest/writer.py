@@ -28,5 +28,5 @@ while True:
     os.rename(partial, os.path.join(folder, sha256(content).hexdigest()))
     written += 1
     if written == 1:
-        # Whoever started it reads only this line.
+        # The process that started this one reads only this line.
         print("writing", flush=True)

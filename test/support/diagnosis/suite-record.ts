@@ -81,9 +81,9 @@ export function ownRecord(): SuiteRecord {
   return { folder, ...state };
 }
 
-/** Says which test file this process runs. */
+/** Says which test file this process runs from now on. */
 export function recordFile(file: string): void {
-  openRecord().change({ file });
+  openRecord().change({ file, tests: [], dataDirs: [] });
 }
 
 /** Says that a test has started. Returns what to call when it has ended. */

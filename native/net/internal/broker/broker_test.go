@@ -284,13 +284,13 @@ func TestAPolicyThatIsAnsweredTooLateIsNotApplied(t *testing.T) {
 }
 
 // What the host process reports as failed must not take effect later.
-func TestAPolicyIsDecidedBeforeTheServiceGivesUp(t *testing.T) {
-	const path = "../../../../packages/server/src/machines/qemu/network/resolver/resolver-process.ts"
+func TestAPolicyIsDecidedBeforeTheHostProcessGivesUp(t *testing.T) {
+	const path = "../../../../packages/server/src/core/ports/machine-deadlines.ts"
 	source, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`requestDeadlineMs = ([\d_]+);`).FindSubmatch(source)
+	found := regexp.MustCompile(`resolverMs: ([\d_]+),`).FindSubmatch(source)
 	if found == nil {
 		t.Fatalf("%s has no deadline", path)
 	}

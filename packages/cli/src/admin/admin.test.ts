@@ -111,7 +111,7 @@ describe('without a login', () => {
     }
   });
 
-  test('an address that was chosen counts if it is that of the service on this host', async () => {
+  test('an address that was chosen counts if it is the address of the service on this host', async () => {
     const { notice, env } = await prepare({ MAYFLY_BASE_URL: `${service.url}/v1/` });
     expect(notice).toContain('created the API key');
     expect(await mayflyInProcess(['ls'], env)).toMatchObject({ code: 0 });

@@ -101,6 +101,6 @@ it('logs lists the commands of a sandbox, newest last', async () => {
   expect(listed.data.length).toBe(lines.length);
   expect(await mayfly('logs', 'exec_unknown')).toMatchObject({
     code: 1,
-    stderr: 'error: There is no execution exec_unknown. List those of a sandbox with: mayfly logs SANDBOX\n',
+    stderr: 'error: There is no execution exec_unknown. List the executions of a sandbox with: mayfly logs SANDBOX\n',
   });
 });

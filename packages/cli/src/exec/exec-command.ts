@@ -29,7 +29,7 @@ Examples:
   mayfly exec web -t vim notes.txt
   mayfly exec web -d python3 -m http.server 8000
 
-The exit code is that of the command. 124: its timeout; 125: Mayfly failed; 130: interrupted.
+The exit code is the command's. 124: its timeout; 125: Mayfly failed; 130: interrupted.
 `;
 
 /** `mayfly exec`: a command in a sandbox that exists. */

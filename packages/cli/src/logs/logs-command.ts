@@ -77,7 +77,7 @@ const columns: readonly Column<ExecutionSummary>[] = [
 async function printOutput(execution: Execution, { follow, json }: Options, io: CliIo): Promise<void> {
   const { status } = await execution.info().catch((error: unknown) => {
     if (!(error instanceof NotFoundError)) throw error;
-    const message = `There is no execution ${execution.id}. List those of a sandbox with: mayfly logs SANDBOX`;
+    const message = `There is no execution ${execution.id}. List the executions of a sandbox with: mayfly logs SANDBOX`;
     throw new Failure(message, { type: 'not_found' });
   });
   if (json) {

@@ -29,7 +29,7 @@ Examples:
   mayfly run -f script.py one two
   cat big.bin | mayfly run sha256sum
 
-The exit code is that of the command. 124: its timeout; 125: Mayfly failed; 130: interrupted.
+The exit code is the command's. 124: its timeout; 125: Mayfly failed; 130: interrupted.
 `;
 
 /** `mayfly run`: one command in a sandbox of its own. */

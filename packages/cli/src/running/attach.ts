@@ -67,7 +67,7 @@ export async function attach(command: Command, { io, stdin, interruption, quiet 
 /** Turns the error of a connection that could not be restored into one for users. `survivor` is the id of the execution if it may still be running. */
 export function explainLostConnection(survivor: string | undefined): (error: unknown) => never {
   return (error) => {
-    // Errors of other requests, like that of lost input, say what happened.
+    // Errors of other requests, such as the error for lost input, say what happened.
     if (!(error instanceof ConnectionError) || error.executionId === undefined) throw error;
     const advice = survivor && ` The command may still be running. Read its output with: mayfly logs -f ${survivor}`;
     const message = `The connection to the service was lost and could not be restored.${advice ?? ''}`;

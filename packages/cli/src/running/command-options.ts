@@ -41,7 +41,7 @@ export function commandLineOf(words: readonly string[]): CommandLine {
   return second === undefined ? first : words;
 }
 
-/** A name without a value has that of this process, and is left out if this process has none. */
+/** A name without a value gets its value from this process, and is left out if this process has none. */
 function variableOf(text: string, env: CliIo['env']): [string, string][] {
   const equals = text.indexOf('=');
   if (equals === 0 || text === '') throw usageFailure(`--env ${text} is not of the form NAME=VALUE or NAME.`);

@@ -24,8 +24,8 @@ export async function exitWith(work: () => Promise<number>): Promise<void> {
 }
 
 /**
- * Returns what the program ends with: the code of the signal that interrupted it, or that of the command. Says on stderr what the code does not. A
- * command that succeeded, but whose output is incomplete, is a failure.
+ * Returns the exit code of the program: the code of the signal that interrupted it, or the code of the command. Says on stderr what the code
+ * does not. A command that succeeded, but whose output is incomplete, is a failure.
  */
 export function concludeCommand(result: CommandResult, interruption: Interruption, { stderr }: CliIo): number {
   if (interruption.exitCode !== undefined) return interruption.exitCode;

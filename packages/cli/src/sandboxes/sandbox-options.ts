@@ -16,7 +16,7 @@ export interface NewSandboxOptions {
 /** Adds the options of every command that creates a sandbox. */
 export function addNewSandboxOptions(command: Command): Command {
   command
-    .addOption(new Option('--size <size>', 'small unless given, or that of the snapshot').choices(sizeNames))
+    .addOption(new Option('--size <size>', 'size (default: small, or the size of the snapshot)').choices(sizeNames))
     .option('--name <name>', 'a label of your choice, by which other commands find the sandbox');
   return addLifetime(command)
     .option('--snapshot <id>', 'make it a copy of this snapshot')

@@ -36,7 +36,7 @@ export function addApi(program: Command, io: CliIo): void {
 
 /** The path below the version prefix. */
 function pathOf(text: string): string {
-  if (URL.canParse(text)) throw usageFailure('The path is that of the API only. The service is named by --url.');
+  if (URL.canParse(text)) throw usageFailure('Give only the path of the API. The service is named by --url.');
   return `/${text.replace(/^\/+/, '').replace(/^v1\//, '')}`;
 }
 

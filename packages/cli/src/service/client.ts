@@ -9,14 +9,14 @@ export interface ServiceOptions {
   readonly json?: true;
 }
 
-/** Retries of a request. Fewer than those of the SDK: somebody is waiting for the message. */
+/** Retries of a request. Fewer than the SDK makes: somebody is waiting for the message. */
 const maxRetries = 2;
 
 /** Adds the options that say which service is used, and --json. */
 export function addServiceOptions(command: Command, json = 'print the result as JSON, errors included'): Command {
   return command
     .option('--profile <name>', 'profile of `mayfly login` (default: $MAYFLY_PROFILE, or the current one)')
-    .option('--url <url>', 'address of the service (default: $MAYFLY_BASE_URL, or that of the profile)')
+    .option('--url <url>', 'address of the service (default: $MAYFLY_BASE_URL, or the address of the profile)')
     .option('--json', json);
 }
 

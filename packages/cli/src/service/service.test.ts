@@ -132,7 +132,7 @@ describe('which sandbox is meant', () => {
 });
 
 describe('account and usage', () => {
-  test('are pairs on a terminal, tab-separated when piped, and those of the API with --json', async () => {
+  test('are pairs on a terminal, tab-separated when piped, and the same as from the API with --json', async () => {
     const shown = await account.runOnTerminal(['account']);
     expect(shown.stdout).toMatch(/^Account {12}acct_test\nE-mail {13}a@localhost\nService +http\S+\/v1\nBalance +\d+/);
     expect((await account.run('account')).stdout).toMatch(/^Account\tacct_test\nE-mail\ta@localhost\n/);

@@ -10,7 +10,7 @@ const resetModes = '\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1
 /** Resets everything and clears the screen. */
 const resetAll = '\x1bc';
 
-/** The terminal of this process, in raw mode until it is disposed: every key goes to whoever reads it, Ctrl-C included. */
+/** The terminal of this process, in raw mode until it is disposed: every key is passed on, Ctrl-C included. */
 export class LocalTerminal implements Disposable {
   onTyped: (bytes: Uint8Array) => void = () => {};
   onResize: () => void = () => {};

@@ -19,7 +19,7 @@ Examples:
   mayfly shell
   mayfly shell web
 
-The exit code is that of the shell. 125: Mayfly failed.
+The exit code is the shell's. 125: Mayfly failed.
 `;
 
 /** `mayfly shell`: a terminal in a sandbox. */

@@ -25,7 +25,7 @@ const adminLimitsSchema = z.object({
   account_id: z.string(),
   email: z.string(),
   limits: z.object(fieldsOf(() => z.int())),
-  /** The limits that are set for this account. The others are those of the service. */
+  /** The limits that are set for this account. The others follow the service. */
   own: z.object(fieldsOf(() => z.int().optional())),
 });
 

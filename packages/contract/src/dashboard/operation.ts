@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { DashboardErrorType } from './errors.ts';
 
-/** All routes of the dashboard are below this path, its own and those of /v1. */
+/** All routes of the dashboard are below this path, its own and the mounted ones of /v1. */
 export const dashboardApiPrefix = '/app/api';
 
 /** One operation that only the dashboard has. */
@@ -23,7 +23,7 @@ export interface DashboardOperation {
   readonly errors: readonly DashboardErrorType[];
 }
 
-/** The errors that every operation below /app/api can return, those of /v1 included. */
+/** The errors that every operation below /app/api can return, including the errors of /v1. */
 export const commonDashboardErrors = [
   'unauthorized',
   'cross_origin_request',

@@ -50,7 +50,7 @@ const deletedSessionsSchema = z.object({ object: z.literal('deleted_sessions'), 
 
 export type DeletedSessions = z.infer<typeof deletedSessionsSchema>;
 
-/** Any text that could be an e-mail address: it is only compared with those of accounts. */
+/** Any text that could be an e-mail address: it is only compared with the addresses of accounts. */
 const emailField = shortText('email', emailCharacters);
 
 /** A password as it is typed. Only a new one has to meet rules. */

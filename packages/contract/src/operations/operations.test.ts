@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { describeFailedRules } from '../error-table.ts';
 import { defaultLimits } from '../limits.ts';
+import { guide } from '../openapi/guide.ts';
 import { defineOperations } from './all-operations.ts';
 
 const { createSandbox, createSnapshot, listSandboxes, listSnapshots, readFile, runCommand } =
@@ -72,6 +74,20 @@ describe('reserved fields', () => {
       expect(rulesOf(listSandboxesQuery, { [name]: 'prod' })).toBe(notSupported('metadata'));
     }
     expect(rulesOf(readFile.query, { list: 'true', depth: '2' })).toBe(notSupported('depth'));
+  });
+
+  test('are those that the record of decisions and the guide name', () => {
+    const fieldsIn = (text = '') => [...text.matchAll(/`(\w+)(?:\[…\])?`/g)].map(([, name = '']) => name);
+    const decisions = readFileSync(
+      new URL('../../../../docs/decisions/specification-gaps.md', import.meta.url),
+      'utf8',
+    );
+    const named = fieldsIn(/OpenAPI document: (.*?)\./s.exec(decisions)?.[1]);
+    const page = JSON.stringify(guide({ publicUrl: '', previewUrl: '', limits: defaultLimits }));
+    expect(fieldsIn(/does not have, which are refused with 400: (.*?)\./.exec(page)?.[1])).toEqual(named);
+    const [ofCreate, ofQueries] = [named.slice(0, -2), named.slice(-2)];
+    for (const name of ofCreate) expect(rulesOf(createSandboxBody, { [name]: 'x' })).toBe(notSupported(name));
+    expect(ofQueries).toEqual(['metadata', 'depth']);
   });
 
   test('null and false ask for nothing, and other unknown fields are ignored', () => {

@@ -51,7 +51,7 @@ export const statsSchema = z
       .int()
       .min(0)
       .meta({ description: 'Processes and threads of all commands.', examples: [3] }),
-    uptime_ms: bytes('Since its kernel started; for a copy, that of its snapshot.', 61_250),
+    uptime_ms: bytes('Since its kernel started; for a copy, since the kernel of its snapshot started.', 61_250),
   })
   .meta({ id: 'Stats', description: 'What a sandbox uses, as it reports itself.' });
 

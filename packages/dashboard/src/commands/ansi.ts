@@ -7,7 +7,7 @@ export interface Style {
 
 export type Colour = 'plain' | 'red' | 'green' | 'amber' | 'blue' | 'accent' | 'soft';
 
-/** The eight colours of terminals in those of the page. */
+/** The eight colours of terminals, each as a colour of the page. */
 const colours: readonly Colour[] = ['soft', 'red', 'green', 'amber', 'blue', 'accent', 'blue', 'plain'];
 
 /** Pieces of the same style share one object, so that comparing them is cheap. */

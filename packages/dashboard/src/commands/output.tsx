@@ -6,7 +6,7 @@ import type { Line } from './output-buffer.ts';
 import type { Match } from './search.ts';
 import { type LiveOutput, useVersion } from './use-output.ts';
 
-/** All lines are of the same height, so that only those in view have to exist. It is that of `leading-5`. */
+/** All lines have the height of `leading-5`, so that only the lines in view have to exist. */
 const lineHeightPx = 20;
 /** Lines beyond the edges, for fast scrolling. */
 const spareLines = 20;

@@ -22,7 +22,7 @@ test('what is searched for is text and no pattern', () => {
   expect(findMatches(bufferOf('anything'), '')).toEqual([]);
 });
 
-test('lines that were dropped are not found, and numbers stay those of the lines', () => {
+test('lines that were dropped are not found, and the others keep their numbers', () => {
   const buffer = new OutputBuffer({ characters: 1_000, lines: 10, lineCharacters: 100 });
   for (let index = 0; index < 100; index += 1) buffer.append('stdout', `line ${index}\n`);
   const found = findMatches(buffer, 'line');

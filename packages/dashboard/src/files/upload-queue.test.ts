@@ -48,7 +48,7 @@ test('what the service would refuse is not sent', () => {
   expect(kinds(queue)).toEqual(['failed', 'waiting', 'failed']);
 });
 
-test('the progress is that of all files together', () => {
+test('the progress covers all files together', () => {
   let queue = queued(['a', 'b', 'c', 'd'], ['d']);
   expect(progressOf(queue)).toBe(0);
   queue = changeUpload(queue, 0, { kind: 'done' });

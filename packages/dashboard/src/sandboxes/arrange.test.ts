@@ -75,7 +75,7 @@ test('an age and its opposite share every sandbox between them', () => {
   expect(idsFor({ age: 'under-24h' }).length + idsFor({ age: 'over-24h' }).length).toBe(all.length);
 });
 
-test('every page is needed for an order that is not that of the service', () => {
+test('every page is needed for an order in which the service does not list', () => {
   expect(needsAllPages({ q: 'x', size: 'small' })).toBe(false);
   expect(needsAllPages({ sort: 'oldest' })).toBe(true);
 });

@@ -94,7 +94,7 @@ function SearchField({ search, typed, onType }: ListToolbarProps) {
   const text = search.q ?? '';
   if (inAddress !== search.q) {
     setInAddress(search.q);
-    // Whoever types is ahead of the address.
+    // While somebody types, the field is ahead of the address.
     if (document.activeElement !== field.current) onType(text);
   }
   useEffect(() => {

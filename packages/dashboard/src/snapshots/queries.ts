@@ -2,7 +2,7 @@ import { defaultLimits, type Snapshot, type SnapshotList } from '@mayfly/contrac
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query';
 import { listPage } from '../api/list-page.ts';
 
-/** The snapshots of the account, newest first, page by page. The service cannot list those of one sandbox. */
+/** The snapshots of the account, newest first, page by page. The service cannot list the snapshots of one sandbox. */
 export const snapshotsQuery = infiniteQueryOptions({
   queryKey: ['snapshots'],
   queryFn: ({ signal, pageParam }) =>

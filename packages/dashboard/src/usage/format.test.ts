@@ -39,6 +39,6 @@ test('lines have as many decimals as tell them apart', () => {
   expect(texts(1, 'runtime')).toEqual(['0', '15 min', '30 min', '45 min', '60 min']);
 });
 
-test('days are those of UTC, wherever the reader is', () => {
+test('days are in UTC, wherever the reader is', () => {
   expect([formatDay('2026-11-19'), formatLongDay('2026-11-19')]).toEqual(['19 Nov', 'Thursday 19 November']);
 });

@@ -8,7 +8,7 @@ interface Picture extends Shot {
 
 const sandbox = `/sandboxes/${shownId}`;
 
-/** The pictures of the documentation, wide. The name is that of the file in docs/pictures. */
+/** The pictures of the documentation, wide. Each has the name of its file in docs/pictures. */
 export const pictures: readonly Picture[] = [
   { name: 'sandboxes', theme: 'light', path: '/sandboxes' },
   {

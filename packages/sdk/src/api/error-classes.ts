@@ -42,7 +42,7 @@ export class ExecutionNotRunningError extends ApiError {
   declare readonly type: 'execution_not_running';
 }
 
-/** Too many requests or sandbox creations in the current one-minute window, too many commands, streams, unused tickets, large requests or unread large responses of the account at once, or too much input for a command that does not read it. */
+/** Too many requests or sandbox creations in the current one-minute window, too many commands, streams, terminals, unused tickets, large requests or unread large responses of the account at once, or too much input for a command that does not read it. */
 export class RateLimitExceededError extends ApiError {
   declare readonly type: 'rate_limit_exceeded';
 }

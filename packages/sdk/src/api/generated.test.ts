@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { errorClasses, resourceTypes } from '../../test/generate.ts';
 
-test('the types of the resources are those of the contract', async () => {
+test('the types of the resources match the contract', async () => {
   await expect(resourceTypes()).toMatchFileSnapshot('resources.ts');
 });
 

@@ -211,7 +211,7 @@ export interface Stats {
   };
   /** Processes and threads of all commands. */
   readonly processes: number;
-  /** Since its kernel started; for a copy, that of its snapshot. */
+  /** Since its kernel started; for a copy, since the kernel of its snapshot started. */
   readonly uptimeMs: number;
 }
 

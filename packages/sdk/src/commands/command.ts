@@ -15,8 +15,8 @@ export interface OutputOptions extends FollowOptions {
 const stdinPieceBytes = 512 * 1024;
 
 /**
- * A command that runs in the background, whoever watches it. Iterate over it to read its output from the beginning, as often as you like; every
- * reading survives lost connections. Another process attaches with `sandbox.command(id)`.
+ * A command that runs in the background, whether or not anybody watches it. Iterate over it to read its output from the beginning, as often as you
+ * like; every reading survives lost connections. Another process attaches with `sandbox.command(id)`.
  */
 export class Command implements AsyncIterable<Output> {
   /** The id of the execution. */

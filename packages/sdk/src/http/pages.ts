@@ -46,7 +46,7 @@ export function listing<Resource, Item>(
   });
 }
 
-/** The page that a response holds. Throws an UnexpectedResponseError if it holds none, as that of another service. */
+/** The page that a response holds. Throws an UnexpectedResponseError if it holds none, such as the response of another service. */
 function pageOf<Resource>({ status, body }: Answer): Page<Resource> {
   const page = fromApi(body) as Partial<Page<Resource>> | null | undefined;
   if (!Array.isArray(page?.data)) {

@@ -153,7 +153,7 @@ class Attempt {
     }
   }
 
-  /** Ends the timeout. Whoever reads a stream from here on watches the signal of the call. */
+  /** Ends the timeout. From here on, the reader of a stream watches the signal of the call. */
   end(): void {
     clearTimeout(this.#timer);
     this.#call.signal?.removeEventListener('abort', this.#forward);

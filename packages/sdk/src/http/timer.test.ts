@@ -30,7 +30,7 @@ describe('timers', () => {
 describe('the times of a call', () => {
   const target = { apiKey: 'mf_x', baseUrl: 'http://a.example' };
 
-  it('are its own, else those of the client, else defaults that are longer for slow calls', () => {
+  it('are its own, else the ones of the client, else defaults that are longer for slow calls', () => {
     const plain = connectionOf(target);
     const configured = connectionOf({ ...target, requestTimeoutMs: 5, deadlineMs: 6 });
     const slow = { slow: true, requestTimeoutMs: undefined, deadlineMs: undefined };

@@ -18,7 +18,7 @@ export class SandboxCaller {
     this.id = id;
   }
 
-  /** Makes a request with a path below that of the sandbox. */
+  /** Makes a request with a path below the path of the sandbox. */
   request<Body>(call: Call): Promise<Body> {
     return this.explained(request(this.connection, { ...call, path: this.#path(call.path) }));
   }

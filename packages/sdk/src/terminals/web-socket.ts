@@ -26,7 +26,7 @@ interface Runtime {
 }
 
 /**
- * Opens a WebSocket: our own on Node.js, that of the runtime elsewhere. Only our own sees the pings of the service, and so notices a connection that is
+ * Opens a WebSocket: our own on Node.js, the runtime's elsewhere. Only our own sees the pings of the service, and so notices a connection that is
  * dead without having been closed.
  */
 export function openSocket(url: URL): Socket {

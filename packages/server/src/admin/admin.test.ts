@@ -172,7 +172,7 @@ describe('sandboxes', () => {
     expect(await call('DELETE', '/sandboxes/sbx_none')).toMatchObject(again);
   });
 
-  test('a suspension with destroy ends those of the account, and no others', async () => {
+  test('a suspension with destroy ends the sandboxes of the account, and no others', async () => {
     const ids = await Promise.all([create(), create()]);
     const other = await call('POST', '/accounts/ada%40example.com/suspend', { destroy: true });
     expect(other.body).toMatchObject({ status: 'suspended', destroyed: [] });

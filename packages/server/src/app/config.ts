@@ -81,7 +81,7 @@ export interface Config {
   readonly previewPort: number;
   /** The port in preview URLs, if it differs from the one the gateway listens on. */
   readonly previewPublicPort: number | undefined;
-  /** The operator's certificate for previews and, if it speaks TLS, the API; the local authority issues those of previews when absent. */
+  /** The operator's certificate for previews and, if it speaks TLS, the API; when absent, the local authority issues certificates for previews. */
   readonly tlsFiles: TlsFiles | undefined;
   readonly bootstrapEmail: string;
   /** Secret. */

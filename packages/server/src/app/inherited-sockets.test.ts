@@ -6,7 +6,7 @@ test('sockets are found by their names, from descriptor 3 on', () => {
   expect(inheritedSockets(env, 7)).toEqual({ api: [5, 6], previews: [4] });
 });
 
-test('those of another process, and names without a descriptor, are ignored', () => {
+test('sockets of another process, and names without a descriptor, are ignored', () => {
   const env = { LISTEN_PID: '7', LISTEN_FDS: '1', LISTEN_FDNAMES: 'api:previews' };
   expect(inheritedSockets(env, 7)).toEqual({ api: [3] });
   expect(inheritedSockets(env, 8)).toEqual({});

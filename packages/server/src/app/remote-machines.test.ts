@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A service whose machines are those of the lab's host, over its socket. */
+/** A service that uses the machines of the lab's host process over its socket. */
 function start({ runDir }: HostLab, settings: Readonly<Record<string, string>> = {}) {
   const config = configOf(settings);
   const retryPauses = { firstMs: 5, longestMs: 50 };

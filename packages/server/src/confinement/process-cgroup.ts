@@ -2,7 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { CgroupLimits } from '../machines/qemu/jail/cgroup-limits.ts';
 import type { Cgroups } from '../machines/qemu/jail/cgroups.ts';
 
-/** Node's threads and those of mayfly-jail; the service starts no processes. */
+/** The threads of Node and mayfly-jail; the service starts no processes. */
 const maxThreads = 128;
 
 const leastMemoryBytes = 1024 ** 3;

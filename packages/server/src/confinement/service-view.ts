@@ -102,7 +102,7 @@ function absolute(paths: readonly (string | null | undefined)[]): string[] {
   return [...new Set(paths.filter((path) => typeof path === 'string').filter(isAbsolute))];
 }
 
-/** What the service inherits of the environment: its settings, PostgreSQL's, and those of Node and the C library that change no code. */
+/** What the service inherits of the environment: its settings, PostgreSQL's, and the variables of Node and the C library that change no code. */
 const inherited = /^(?:MAYFLY_\w+|PG[A-Z]+|TZ|LANG|LC_\w+|NODE_EXTRA_CA_CERTS)$/;
 
 export function serviceEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {

@@ -152,7 +152,7 @@ it('leaves the host the listed capabilities and every variable of its environmen
     env: { PATH: '/usr/bin', NONE: undefined, 'BASH_FUNC_which%%': '() { :; }' },
   });
   expect(host).toMatchObject({ kind: 'host', oomScoreAdj: -999, folder: checkout });
-  // mayfly-jail refuses other names than those of variables.
+  // mayfly-jail refuses names that no variable can have.
   expect(host.env).toEqual({ PATH: '/usr/bin' });
   expect(host.capabilities).not.toContain('SYS_MODULE');
   expect(host.capabilities).not.toContain('SYS_RAWIO');

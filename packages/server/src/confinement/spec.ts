@@ -125,7 +125,7 @@ export function holderConfinement({ jailPath, user, ports, socketPath }: HolderP
 }
 
 export interface HostPlan extends ProcessPlan {
-  /** What it keeps of root's capabilities, without "CAP_". */
+  /** Which of root's capabilities it keeps, without "CAP_". */
   readonly capabilities?: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { Agent } from 'node:https';
 import { json, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PreviewService } from '../../test/app/preview-service.ts';
-import { pageOf, Visitor } from '../../test/gateway/visitor.ts';
+import { pageOf, untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 import { hashApiKey } from '../core/accounts/api-keys.ts';
 import { createAccount } from '../core/accounts/manage-accounts.ts';
 
@@ -69,6 +69,11 @@ test('keeps every API key of this service from sandboxes, whatever its prefix, a
   const stream = session.request({ ':path': '/', authorization: `Bearer ${ownKey}` });
   expect(await text(stream)).toBe('none');
   session.destroy();
+  // Node shows the first of several headers only, but all of them would be forwarded.
+  const socket = await visitor.raw(url);
+  const several = ['Basic YTpi', `Bearer ${ownKey}`].map((value) => `authorization: ${value}\r\n`).join('');
+  socket.write(`GET / HTTP/1.1\r\nhost: ${url.host}\r\n${several}connection: close\r\n\r\n`);
+  expect(await untilEnd(socket)).toMatch(/\r\n\r\n(?:4\r\n)?none/);
 });
 
 test.each(['HTTP/1.1', 'HTTP/2'])('forwards bodies unchanged over %s', async (protocol) => {

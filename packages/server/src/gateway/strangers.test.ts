@@ -3,6 +3,7 @@ import { PreviewService } from '../../test/app/preview-service.ts';
 import { StubClock } from '../../test/app/stub-service.ts';
 import { untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
+import { openRefusedConnections } from '../../test/refused-connections.ts';
 import { noMetrics } from '../core/ports/metrics.ts';
 import { RefusedRequests } from './forward/refused-requests.ts';
 
@@ -40,6 +41,15 @@ describe('requests that are refused', () => {
     socket.write('HELLO\r\n\r\n');
     expect(await untilEnd(socket)).toMatch(/^HTTP\/1.1 4(?:29|00) /);
   });
+});
+
+test('connections that are refused are logged ten times in a second', async () => {
+  const service = await PreviewService.start({}, { connectionsPerSource: 0 });
+  vi.useFakeTimers({ toFake: ['performance'] });
+  await openRefusedConnections(service.previewPort, 30);
+  vi.useRealTimers();
+  expect(service.logged.filter((line) => line.includes('connection_refused'))).toHaveLength(10);
+  await service[Symbol.asyncDispose]();
 });
 
 test('only what the visitor caused counts, per source address and minute', () => {

@@ -245,7 +245,7 @@ test('a launch whose service is gone is cancelled, and its machine is destroyed 
   await expect.poll(() => lab.driver.machines.map(({ destroyed }) => destroyed)).toEqual([true]);
 });
 
-test('an error of the driver reaches the service as one line, and the log of the host', async () => {
+test('an error of the driver reaches the service as one line, and the log of the host process', async () => {
   await using lab = await HostLab.open();
   const service = await lab.connectRaw();
   await service.greet();

@@ -41,7 +41,7 @@ async function start(limits: Partial<HostLimits> = {}): Promise<number> {
 const heldBytes = () => host.ask<number>('heldBytes');
 const connectRaw = async () => new RawService(await connectOnce(hostSocketPath(runFolderOf(dataDir))));
 
-/** Writes the line again and again until the host has taken the bytes of the flood, the connection ends, or the host has not read for a while. */
+/** Writes the line again and again until the host process has taken the bytes of the flood or has not read for a while, or the connection ends. */
 async function flood(socket: Socket, line: (at: number) => string): Promise<number> {
   let sentBytes = 0;
   for (let at = 0; sentBytes < floodBytes && socket.writable; ) {
@@ -57,7 +57,7 @@ async function flood(socket: Socket, line: (at: number) => string): Promise<numb
   return sentBytes;
 }
 
-/** The host still cleans up after a machine that dies, and serves the next service. */
+/** The host process still cleans up after a machine that dies, and serves the next service. */
 async function expectUnharmed(): Promise<void> {
   await host.ask('die', { machine: 'm1', reason: 'killed by SIGKILL' });
   await expect.poll(() => host.ask('machines')).toContainEqual({ id: 'm1', destroyed: true, dead: true });
@@ -69,10 +69,12 @@ async function expectUnharmed(): Promise<void> {
 
 function report(what: string, sentBytes: number, beforeBytes: number, afterBytes: number): void {
   const [sent, before, after] = [sentBytes, beforeBytes, afterBytes].map((bytes) => (bytes / mebibyte).toFixed(1));
-  console.log(`${what}: the host took ${sent} MiB; it held ${before} MiB before and ${after} MiB during the flood`);
+  console.log(
+    `${what}: the host process took ${sent} MiB; it held ${before} MiB before and ${after} MiB during the flood`,
+  );
 }
 
-test('a service that floods and does not read has to wait, and the host stays small', async () => {
+test('a service that floods and does not read has to wait, and the host process stays small', async () => {
   const before = await start({ callsPerSecond: 1_000_000 });
   const service = await connectRaw();
   await service.greet();

@@ -8,6 +8,7 @@ import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
+import { openRefusedConnections } from '../../test/refused-connections.ts';
 import { openCertificates } from '../gateway/tls/open-certificates.ts';
 
 const logOn = { MAYFLY_LOG_LEVEL: 'info' };
@@ -140,6 +141,24 @@ describe('the log', () => {
     vi.advanceTimersByTime(1_001);
     await service.app.inject(url);
     expect(lines().at(-1)).toMatchObject({ suppressed: 20 });
+    await service[Symbol.asyncDispose]();
+  });
+
+  test('has ten lines in a second of requests of an account beyond its window', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const service = await stubService({}, { ...logOn, MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1' });
+    for (let at = 0; at < 31; at += 1) await service.call('GET', '/v1/account');
+    const lines = service.logged.filter((line) => line.event === 'request_answered');
+    expect(lines.map((line) => line.status)).toEqual([200, ...Array.from({ length: 10 }, () => 429)]);
+    await service[Symbol.asyncDispose]();
+  });
+
+  test('has ten lines in a second of connections that are refused', async () => {
+    const service = await stubService({}, logOn, { connections: { connectionsPerSource: 0 } });
+    const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
+    vi.useFakeTimers({ toFake: ['performance'] });
+    await openRefusedConnections(Number(port), 30);
+    expect(service.logged.filter((line) => line.event === 'connection_refused')).toHaveLength(10);
     await service[Symbol.asyncDispose]();
   });
 });

@@ -15,7 +15,7 @@ import { counter, histogram, requestCounter } from './instruments.ts';
 export interface PrometheusMetrics extends Metrics {
   readonly contentType: string;
   text(): Promise<string>;
-  /** The service's own metrics, without those of the process. */
+  /** The service's own metrics, without the metrics of the process. */
   readonly registry: Registry;
   /** Adds these readings to the page. */
   watch(readings: Readings): void;

@@ -95,10 +95,10 @@ describe.runIf(process.getuid?.() === 0)('the data folder', () => {
 
   test('with a database that the operator restored as root belongs to the service again', async () => {
     await splitDataFolder(dataDir, user);
-    for (const name of ['mayfly.db', 'mayfly.db-wal'])
-      writeFileSync(join(dataDir, 'service', name), '', { mode: 0o600 });
+    const restored = ['mayfly.db', 'mayfly.db-wal', 'id', 'secret-key'];
+    for (const name of restored) writeFileSync(join(dataDir, 'service', name), '', { mode: 0o600 });
     await splitDataFolder(dataDir, user);
-    for (const name of ['mayfly.db', 'mayfly.db-wal']) {
+    for (const name of restored) {
       expect(ownerOf(`service/${name}`)).toEqual([54_321, 54_322, '600']);
     }
   });

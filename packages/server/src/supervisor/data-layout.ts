@@ -139,7 +139,8 @@ function giveTree(path: string, user: UserIds): void {
 
 /**
  * Gives the service the files that root put into its folder by restoring a backup. The service may have made anything of these names meanwhile, so each
- * file is opened without following links, and only a regular file of root that has no second name is given: not a link to one of root's elsewhere.
+ * file is opened without following links. Only a regular file that belongs to root and has no second name is given: it may
+ * not be a link to another file of root.
  */
 function giveRestoredFiles(serviceDir: string, user: UserIds): void {
   const folder = openSync(serviceDir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);

@@ -23,7 +23,7 @@ test('the rate of a machine’s disk is a setting', () => {
   });
 });
 
-test('the host process allows more machines than the service may have: those of the pool are still being destroyed when they make room', () => {
+test('the host process allows more machines than the service may have: pooled machines are still being destroyed when they make room', () => {
   expect(hostCeilings(readConfig({}))).toEqual({ diskReserveBytes: 2 * gibibyte });
   const settings = {
     MAYFLY_MAX_MACHINES: '10',

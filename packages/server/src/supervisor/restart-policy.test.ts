@@ -35,13 +35,6 @@ test('a process that ran before is restarted even if it says that it cannot star
   expect(policy.afterEnd(cannotStart)).toEqual({ kind: 'restart', pauseMs: 800 });
 });
 
-test('a process that ran before is restarted even if it says that it cannot start, because the reason may go away', () => {
-  const policy = new RestartPolicy();
-  policy.afterEnd(crash);
-  const cannotStart = { code: cannotStartCode, signal: null, uptimeMs: 10 };
-  expect(policy.afterEnd(cannotStart)).toEqual({ kind: 'restart', pauseMs: 400 });
-});
-
 test('a process that could not start yet gives up once it knows why it never can', () => {
   const policy = new RestartPolicy();
   policy.afterEnd({ code: cannotStartYetCode, signal: null, uptimeMs: 10 });

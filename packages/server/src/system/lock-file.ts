@@ -75,7 +75,7 @@ export async function takeLock(path: string, mode: LockMode): Promise<Disposable
     if (lock) return lock;
     if (performance.now() > giveUpAtMs) {
       throw new Error(
-        `Another Mayfly service has held the lock ${path} for ${waitDeadlineMs / 1000} seconds. Stop it, then try again.`,
+        `Another Mayfly host process has held the lock ${path} for ${waitDeadlineMs / 1000} seconds. Stop it, then try again.`,
       );
     }
     await delay(retryMs);

@@ -12,7 +12,7 @@ export interface DashboardRoute {
   readonly signedOut: boolean;
 }
 
-/** Every operation of the dashboard: its own, and those of /v1 that are mounted beside them. */
+/** Every operation of the dashboard: its own, and the operations of /v1 that are mounted beside them. */
 export const dashboardRoutes: readonly DashboardRoute[] = [
   ...Object.values(dashboardOperations).map(({ id, method, path, ...more }) => ({
     id,

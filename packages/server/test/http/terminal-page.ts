@@ -13,7 +13,7 @@ export interface TerminalPage {
   readonly open: () => Promise<TestTerminal>;
 }
 
-/** Makes them anew for every test of the file. The function returns those of the running test. */
+/** Makes a new page for every test of the file. The function returns the page of the running test. */
 export function useTerminalPage(): () => TerminalPage {
   let page: TerminalPage | undefined;
   const opened: TestTerminal[] = [];

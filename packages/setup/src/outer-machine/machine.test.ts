@@ -34,6 +34,7 @@ describe.each(['arm64', 'x64'] as const)('the outer machine on %s', (arch) => {
     );
     expect(argv).toContain('-nodefaults');
     expect(argv).not.toContain('netdev');
+    expect(argv.includes('nohz=off highres=off')).toBe(arch === 'x64');
   });
 });
 

@@ -192,7 +192,7 @@ const rows: readonly Row[] = [
   dashboard('usage', 'usage by day, the file with it, limits', ['core/money', 'core/windows']),
   {
     name: 'documentation/numbers',
-    shows: 'times, limits and prices in the documentation are those of the code',
+    shows: 'times, limits and prices in the documentation match the code',
     sources: [
       'ARCHITECTURE.md',
       'README.md',

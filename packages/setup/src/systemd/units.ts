@@ -14,7 +14,7 @@ export interface UnitPlan {
   readonly environmentFile: string;
   /** Where set-up looks for npm and its other programs. */
   readonly programFolders: readonly string[];
-  /** What the host process keeps of root's capabilities, without "CAP_". */
+  /** Which of root's capabilities the host process keeps, without "CAP_". */
   readonly hostCapabilities: readonly string[];
   /** How much memory the service may use. */
   readonly serviceMemoryBytes: number;

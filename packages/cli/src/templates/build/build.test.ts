@@ -75,7 +75,7 @@ test('what a failed build did is not repeated by the next', async () => {
   expect(ran()).toEqual(['c']);
 });
 
-test('states that the recipe no longer has are deleted after a build, those of other templates are not', async () => {
+test('states that the recipe no longer has are deleted after a build, the states of other templates are not', async () => {
   await build(['x', 'y'], {}, 'other');
   const other = service.snapshots.map(({ id }) => id);
   await build(['a', 'b', 'c']);

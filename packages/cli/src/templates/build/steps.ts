@@ -107,7 +107,7 @@ async function copyTree(sandbox: Sandbox, tree: FileTree, options: RequestOption
     throw new Failure('Files of the recipe changed during the build. Build again.');
   }
   const folder = quote(tree.folder);
-  // Folders that exist keep their mode and may be links; times are those of the build.
+  // Folders that exist keep their mode and may be links; files get the time of the build.
   const unpack = `cat ${uploadFolder}/* | tar --extract --gzip --touch --no-same-owner --preserve-permissions --keep-directory-symlink --no-overwrite-dir --directory ${folder}`;
   const command = `set -eo pipefail\nmkdir -p -- ${folder}\n${unpack}\nrm -rf ${uploadFolder}`;
   const request = { command: inOneStream(command), timeoutMs: maintenanceTimeoutMs };

@@ -8,7 +8,7 @@ export interface NewSandbox {
   /** Empty for none. */
   readonly name: string;
   readonly minutes: number;
-  /** What it is a copy of; its size is then that of the snapshot. */
+  /** What it is a copy of; its size is then the size of the snapshot. */
   readonly snapshotId: string | undefined;
 }
 

@@ -15,7 +15,7 @@ export function SizeChoice({ value, isFixed, prices, onChoose }: SizeChoiceProps
   return (
     <fieldset disabled={isFixed}>
       <legend className="mb-1.5 text-sm font-medium">
-        Size{isFixed && <span className="font-normal text-soft">, that of the snapshot</span>}
+        Size{isFixed && <span className="font-normal text-soft">, from the snapshot</span>}
       </legend>
       <div className="grid grid-cols-3 gap-2 sm:gap-3">
         {sizeNames.map((size) => {

@@ -116,7 +116,7 @@ describe('limits', () => {
     snapshotStorageMb: 102_400,
   };
 
-  test('are those of the service until one is set, and again once it is reset', async () => {
+  test('follow the service until one is set, and again once it is reset', async () => {
     await create();
     expect((await getLimits(core, email)).limits).toMatchObject(service);
     const set = await setLimits(core, email, { concurrentSandboxes: 50, requestsPerMinute: 600 });

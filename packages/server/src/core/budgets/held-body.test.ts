@@ -55,7 +55,7 @@ test('a body waits for room, and one whose sender is gone leaves the line', asyn
   expect([budgets.bodyBytes.held, budgets.uploads.held]).toEqual([0, 0]);
 });
 
-test('more uploads of an account than it may have open are refused, and those of others are not', async () => {
+test('more uploads of an account than it may have open are refused, and the uploads of others are not', async () => {
   const budgets = budgetsOf(10 * mebibyte);
   const open = Array.from({ length: 3 }, () => new HeldBody(budgets, 'a'));
   for (const held of open) await held.admit(mebibyte);

@@ -174,7 +174,7 @@ describe('templates', () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test('copies of a snapshot that lost its alias are replaced; those of a deleted template are destroyed', async () => {
+  test('copies of a snapshot that lost its alias are replaced; copies of a deleted template are destroyed', async () => {
     const { pool, made, aliases } = templatePool();
     aliases.current = first;
     pool.start();

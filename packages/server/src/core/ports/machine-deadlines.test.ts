@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { machineDeadlines } from './machine-deadlines.ts';
 
-const { service, connection, host, launch, attach, save, destroy, template } = machineDeadlines;
+const { service, connection, host, launch, network, attach, save, destroy, template } = machineDeadlines;
 
 /** Whether each time is longer than the one before it. */
 function expectAscending(...times: readonly number[]): void {
@@ -10,7 +10,7 @@ function expectAscending(...times: readonly number[]): void {
 }
 
 test('a launch: a step that hangs is named before the caller is answered, and the service gives up before the host process', () => {
-  for (const stepMs of Object.values(launch))
+  for (const stepMs of [...Object.values(launch), ...Object.values(network)])
     expectAscending(stepMs, service.launchMs, host.launchMs, connection.callMs);
 });
 

@@ -43,6 +43,13 @@ export const machineDeadlines = {
     /** For QEMU to load the state of the devices. */
     loadStateMs: 30_000,
   },
+  /** The steps of making, changing and removing the network of a machine. */
+  network: {
+    /** For a program of the host that changes the kernel's state. */
+    programMs: 20_000,
+    /** For the resolver to carry a request out or give it up, for which it has shorter deadlines of its own: see native/net/internal/broker. */
+    resolverMs: 15_000,
+  },
   /** The steps of an attach. */
   attach: {
     /** For the agent ports of a running machine to accept a connection. */

@@ -38,7 +38,7 @@ export interface StoredSnapshot {
   /** The id it was saved under. */
   readonly id: string;
   readonly size: SizeName;
-  /** The files that belong to snapshots; those of the template below are not listed. */
+  /** The files that belong to snapshots; the files of the template below are not listed. */
   readonly files: readonly SnapshotFile[];
 }
 

@@ -50,7 +50,7 @@ export class SessionConnections {
     for (const cut of held?.cuts ?? []) cut();
   }
 
-  /** Ends all connections of an account's sessions, except those of one of them. */
+  /** Ends the connections of all sessions of an account, except the kept one. */
   cutAccount(accountId: string, keptId?: string): void {
     for (const { session } of this.#open.values()) {
       if (session.accountId === accountId && session.id !== keptId) this.cut(session.id);

@@ -116,7 +116,7 @@ export class FixedWindow {
     return { limit, exceeded, current: () => this.stateOf(key, limit) };
   }
 
-  /** Takes back one request that was counted. */
+  /** Gives back one request that was counted. */
   giveBack(key: string): void {
     this.#advance(this.#clock.nowMs());
     const count = this.#counts.get(key);

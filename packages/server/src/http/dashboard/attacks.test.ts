@@ -141,7 +141,7 @@ describe('guessing', () => {
   const wrong = (service: StubService, email: string, address?: string) =>
     new TestBrowser(service, address).signIn(email, 'wrong password');
 
-  test('is stopped after ten failures for an e-mail address, whether it exists or not, and whoever knows the password', async () => {
+  test('is stopped after ten failures for an e-mail address, whether it exists or not, even with the right password', async () => {
     await using service = await stubService();
     await setFirstPassword(service);
     for (const email of ['a@localhost', 'nobody@localhost']) {

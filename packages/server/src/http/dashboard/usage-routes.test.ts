@@ -114,7 +114,7 @@ describe('usage by day', () => {
 describe('limits', () => {
   const limits = async (from = browser) => (await from.get('/limits')).body as unknown as AccountLimitsInUse;
 
-  test('are those of the account, with what it uses of them', async () => {
+  test('are the limits of the account, with what it uses of them', async () => {
     await service.store.accounts.setLimits('acct_test', { concurrentSandboxes: 3, requestsPerMinute: 7 });
     const [id] = [await create({}), await create({})];
     await browser.delete(`/sandboxes/${await create({})}`);

@@ -113,7 +113,7 @@ test.each([
   expect(service.driver.stored.size).toBe(0);
 });
 
-test('saves in progress count as disk space, also those of forks', async () => {
+test('saves in progress count as disk space, also the saves of forks', async () => {
   const begun = Promise.withResolvers<void>();
   const saved = Promise.withResolvers<void>();
   original().beforeSaved = () => {

@@ -146,7 +146,7 @@ describe('a rollback', () => {
 describe('which snapshots', () => {
   const copyOf = async (id: string) => (await service.call('POST', '/v1/sandboxes', { snapshot_id: id })).body.id;
 
-  test('its own, and those of its ancestors up to the instant of the copy', async () => {
+  test('its own, and the snapshots of its ancestors up to the instant of the copy', async () => {
     const copied = await copyOf(snapshotId);
     service.clock.advanceMs(1_000);
     const ofCopy = await storeSnapshot(service, copied);

@@ -368,7 +368,7 @@ describe('errors', () => {
     ]);
   });
 
-  test('too much disk space together with the snapshots in progress, but not with those of forks', async () => {
+  test('too much disk space together with the snapshots in progress, but not with the saves of forks', async () => {
     await service.core.store.accounts.setLimits('acct_test', { snapshotStorageMb: 3 });
     const other = (await service.call('POST', '/v1/sandboxes')).body.id;
     const saves = holdSaves();

@@ -131,7 +131,7 @@ describe('a ticket in place of the key', () => {
     expect(await refusal(await open(statsPath, second))).toEqual(revoked);
   });
 
-  test('counts in both windows, and guesses count in that of the source address', async () => {
+  test('counts in both windows, and guesses count in the window of the source address', async () => {
     await service.core.store.accounts.setLimits('acct_test', { requestsPerMinute: 3 });
     const ticket = await newTicket();
     const guess = await open(statsPath, 'tkt_guess');

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { machineIdPattern } from '../../core/ports/machine-driver.ts';
 
 /**
- * The protocol between the service and the host process: lines of JSON over one unix socket. The service sends calls, the host answers each and
- * sends events. Calls contain ids, sizes and enumerations only; the host decides which files, processes and networks they mean.
+ * The protocol between the service and the host process: lines of JSON over one unix socket. The service sends calls, the host process
+ * answers each and sends events. Calls contain ids, sizes and enumerations only; the host process decides which files, processes and networks they
+ * mean.
  */
 
 /** Increase it with every change that the other side would misunderstand. Both sides name theirs first, and different ones do not talk. */
@@ -23,24 +24,24 @@ export const maxCallBytes: number = maxEgressEntries * (maxEgressEntryBytes + 3)
 /** How many machines one answer lists. */
 export const machinesPerPage = 32;
 
-/** The longest message of the host is a page of machines that have all exited: up to 4 KiB each. */
+/** The longest message of the host process is a page of machines that have all exited: up to 4 KiB each. */
 export const maxHostMessageBytes: number = machinesPerPage * 4_096;
 
 /** How many snapshots one answer lists, and how many files one of them has at most. */
 export const snapshotsPerPage = 16;
 const maxSnapshotFiles = 64;
 
-/** The most calls that the host works on at once, besides saves. The service keeps below it, so that it can always cancel a launch. */
+/** The most calls that the host process works on at once, besides saves. The service keeps below it, so that it can always cancel a launch. */
 export const maxCallsInFlight = 32;
 
-/** How many saves the host works on at once. A save can take minutes, so it takes no place among the other calls. */
+/** How many saves the host process works on at once. A save can take minutes, so it takes no place among the other calls. */
 export const maxSavesInFlight = 2;
 
 const machineId = z.string().regex(machineIdPattern);
 const snapshotId = z.string().regex(machineIdPattern);
 const callId = z.int().positive();
 const size = z.enum(sizeNames);
-/** Characters of IPv4 addresses, CIDR blocks and names, with a leading `*.` for all names below. The host checks them further. */
+/** Characters of IPv4 addresses, CIDR blocks and names, with a leading `*.` for all names below. The host process checks them further. */
 const egressEntry = z
   .string()
   .max(maxEgressEntryBytes)
@@ -149,14 +150,14 @@ const hostHello = z.object({
   memory_left_bytes: memoryLeft,
 });
 
-/** The host's first line: a greeting, or why it refuses to talk, together with its version. */
+/** The first line of the host process: a greeting, or why it refuses to talk, together with its version. */
 export const hostGreeting = z.union([
   hostHello,
   z.object({ hello: z.literal(protocolName), version: z.int(), refused: z.string().max(400) }),
 ]);
 export type HostGreeting = z.infer<typeof hostGreeting>;
 
-/** Every later line of the host. The memory event also shows that the host is alive. */
+/** Every later line of the host process. The memory event also shows that it is alive. */
 export const hostMessage = z.union([
   z.strictObject({ id: callId, ok: z.unknown() }),
   z.strictObject({ id: callId, error: z.strictObject({ code: z.enum(failureCodes), message: z.string().max(400) }) }),
@@ -165,7 +166,7 @@ export const hostMessage = z.union([
 ]);
 export type HostMessage = z.infer<typeof hostMessage>;
 
-/** How often the host sends the memory event. */
+/** How often the host process sends the memory event. */
 export const memoryPeriodMs = 250;
 
 /** The first line of the service. */

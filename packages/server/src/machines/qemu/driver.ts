@@ -55,7 +55,7 @@ export interface QemuDriverOptions {
   readonly engine: QemuEngine;
   readonly templates: Readonly<Record<SizeName, Template>>;
   readonly tools: HostTools;
-  /** The data folder; it identifies this host process among those of the host. */
+  /** The data folder; it tells this host process from the others on the host. */
   readonly dataDir: string;
   readonly log: Log;
   /** The group of the service, which may open the agent ports of machines; root's when absent. */

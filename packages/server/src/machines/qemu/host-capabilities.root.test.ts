@@ -16,7 +16,7 @@ describe.runIf(process.getuid?.() === 0)('the capabilities of the host', () => {
   const listed = (): string =>
     hostCapabilityMask(parseCapabilitySets(readFileSync('/proc/self/status', 'utf8')).CapBnd ?? '0');
 
-  test('a program that is started with them has exactly those of the list, in every set', () => {
+  test('a program that is started with them has exactly the capabilities of the list, in every set', () => {
     const sets = parseCapabilitySets(run('cat', '/proc/self/status'));
     console.log(`${Object.keys(hostCapabilities).length} capabilities: ${JSON.stringify(sets)}`);
     const none = '0'.repeat(16);

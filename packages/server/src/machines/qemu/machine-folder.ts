@@ -55,7 +55,7 @@ export function machineLayout(folder: string): MachineLayout {
 /**
  * The version that is written, and the newest that can be read. Increase it when older versions of Mayfly would misread the record, or would not
  * find the database that its machine is in: they destroy machines without a sandbox. Version 2: the database is in the folder "service" of the
- * data folder. The fields are those of version 1.
+ * data folder. The fields are the same as in version 1.
  */
 const recordVersion = 2;
 

@@ -43,7 +43,7 @@ export class HostVersionMismatch extends HostUnavailable {
   }
 }
 
-/** What the host sends on its own. */
+/** What the host process sends on its own. */
 export interface HostEvents {
   memory(leftBytes: number): void;
   exited(machineId: string, exit: MachineExit): void;
@@ -52,7 +52,7 @@ export interface HostEvents {
 export interface HostConnectionOptions {
   readonly socketPath: string;
   readonly events: HostEvents;
-  /** How long the host may send nothing before it counts as hanging. */
+  /** How long the host process may send nothing before it counts as hanging. */
   readonly silenceMs?: number | undefined;
   /** Ends the connection, also while it is being opened. */
   readonly signal?: AbortSignal | undefined;
@@ -70,11 +70,11 @@ interface Pending {
 
 export interface CallOptions<T> {
   readonly signal?: AbortSignal | undefined;
-  /** Called with the result before any later message of the host is handled. */
+  /** Called with the result before any later message of the host process is handled. */
   readonly onResult?: (result: T) => void;
 }
 
-/** The host sends something four times a second. One that is silent for this long hangs, however slow the machine is. */
+/** The host process sends something four times a second. One that is silent for this long hangs, however slow the machine is. */
 export const defaultSilenceMs = 30_000;
 
 const { greetingMs, callMs, saveMs } = machineDeadlines.connection;
@@ -123,7 +123,7 @@ export class HostConnection {
     try {
       sendMessage(socket, ownHello);
       const lines = readLines(socket, maxHostMessageBytes);
-      const first = await withDeadline("the host's greeting", greetingMs, lines.next());
+      const first = await withDeadline('the greeting of the host process', greetingMs, lines.next());
       if (first.done === true) throw new Error('the host process closed the connection');
       return new HostConnection(socket, lines, parseMessage(first.value, hostGreeting), options);
     } catch (error) {
@@ -153,7 +153,11 @@ export class HostConnection {
       signal?.addEventListener('abort', cancel, { once: true });
       sendMessage(this.#socket, { id, ...call });
       try {
-        return (await withDeadline(`the host's answer to "${call.call}"`, deadlineMs, promise)) as ResultOf<N>;
+        return (await withDeadline(
+          `the answer of the host process to "${call.call}"`,
+          deadlineMs,
+          promise,
+        )) as ResultOf<N>;
       } finally {
         signal?.removeEventListener('abort', cancel);
         this.#pending.delete(id);

@@ -26,7 +26,7 @@ function holdLaunches(lab: HostLab) {
   return { requests, release: held.resolve };
 }
 
-test('launches, pauses, resumes, measures and destroys machines of the host', async () => {
+test('launches, pauses, resumes, measures and destroys machines of the host process', async () => {
   await using lab = await HostLab.open();
   lab.driver.memoryLeft = 1_234;
   const driver = await lab.connect();
@@ -70,7 +70,7 @@ test('a machine that dies in the moment of its launch is reported too', async ()
   expect(await machine.exited).toEqual({ requested: false, reason: 'died at once' });
 });
 
-test('aborting a launch cancels it on the host and fails with the reason', async () => {
+test('aborting a launch cancels it in the host process and fails with the reason', async () => {
   await using lab = await HostLab.open();
   const driver = await lab.connect();
   const { requests } = holdLaunches(lab);
@@ -102,7 +102,7 @@ test('an allow-list arrives in the form that the protocol allows, and a bad entr
   expect(lab.driver.machines.map(({ id }) => id)).toEqual(['m2']);
 });
 
-test('more calls at once than the host works on wait for their turn', async () => {
+test('more calls at once than the host process works on wait for their turn', async () => {
   await using lab = await HostLab.open();
   const driver = await lab.connect();
   const { requests, release } = holdLaunches(lab);
@@ -117,7 +117,7 @@ test('more calls at once than the host works on wait for their turn', async () =
   expect(requests.map(({ id }) => id)).not.toContain('late');
 });
 
-test('while the host is away, calls fail at once, and afterwards everything goes on', async () => {
+test('while the host process is away, calls fail at once, and afterwards everything goes on', async () => {
   await using lab = await HostLab.open();
   lab.driver.memoryLeft = 1;
   const driver = await lab.connect();
@@ -142,7 +142,7 @@ test('while the host is away, calls fail at once, and afterwards everything goes
   );
 });
 
-test('agents are reached while the host is away', async () => {
+test('agents are reached while the host process is away', async () => {
   await using lab = await HostLab.open();
   const driver = await lab.connect();
   const machine = await driver.launch({ id: 'm1', size: 'small' });
@@ -158,13 +158,13 @@ test('agents are reached while the host is away', async () => {
   for (const server of servers) server.close();
 });
 
-test('machines that ended while the host was away are reported when it is back', async () => {
+test('machines that ended while the host process was away are reported when it is back', async () => {
   await using lab = await HostLab.open();
   const driver = await lab.connect();
   await driver.adopt();
   const machines = await Promise.all(['m1', 'm2'].map((id) => driver.launch({ id, size: 'small' })));
   await lab.stopHost();
-  lab.driver.machines[0]?.die('its process was gone when the host returned');
+  lab.driver.machines[0]?.die('its process was gone when the host process returned');
   await lab.startHost();
   expect(await machines[0]?.exited).toEqual({
     requested: false,
@@ -175,7 +175,7 @@ test('machines that ended while the host was away are reported when it is back',
   expect(lab.driver.machines[1]?.paused).toBe(true);
 });
 
-test('a launch in progress fails when the host goes away, and leaves nothing', async () => {
+test('a launch in progress fails when the host process goes away, and leaves nothing', async () => {
   await using lab = await HostLab.open();
   const driver = await lab.connect();
   const { requests } = holdLaunches(lab);
@@ -206,7 +206,7 @@ test('the next service adopts what runs, and what has exited is removed', async 
   await after.launch({ id: 'm3', size: 'small' });
 });
 
-test('without a host, opening fails after its deadline and says what was waited for', async () => {
+test('without a host process, opening fails after its deadline and says what was waited for', async () => {
   await using lab = await HostLab.open();
   await lab.stopHost();
   const opened = RemoteDriver.open({ runDir: lab.runDir, log: lab.serviceLog, openMs: 50 });
@@ -241,7 +241,7 @@ const greet = (socket: Socket): void => {
   );
 };
 
-test('a host of another version is refused at once, with both numbers', async () => {
+test('a host process of another version is refused at once, with both numbers', async () => {
   await using lab = await HostLab.open();
   using _host = await replaceHost(lab, otherVersion);
   await expect(lab.connect()).rejects.toThrow(
@@ -249,7 +249,7 @@ test('a host of another version is refused at once, with both numbers', async ()
   );
 });
 
-test('a host of another version that replaces the one before is reported: only a restart helps', async () => {
+test('a host process of another version that replaces the one before is reported: only a restart helps', async () => {
   await using lab = await HostLab.open();
   const reported = Promise.withResolvers<Error>();
   await using _driver = await RemoteDriver.open({
@@ -261,7 +261,7 @@ test('a host of another version that replaces the one before is reported: only a
   expect((await reported.promise).message).toContain('Restart both');
 });
 
-test('a host that hangs is given up although the service keeps calling, and calls that wait for it fail', async () => {
+test('a host process that hangs is given up although the service keeps calling, and calls that wait for it fail', async () => {
   await using lab = await HostLab.open();
   let calls = 0;
   const callsBeforeConnection: number[] = [];
@@ -285,7 +285,7 @@ test('a host that hangs is given up although the service keeps calling, and call
 test.each([
   ['does not greet', () => {}],
   ['greets and does not answer', greet],
-])('disposing does not wait for a host that %s', async (_name, serve) => {
+])('disposing does not wait for a host process that %s', async (_name, serve) => {
   await using lab = await HostLab.open();
   const driver = await lab.connect();
   await driver.adopt();

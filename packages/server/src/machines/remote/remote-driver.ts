@@ -99,7 +99,7 @@ export class RemoteDriver implements MachineDriver {
     const call = { call: 'launch', machine: id, size, egress: wireEgress(egress), ...from } as const;
     if (this.#machines.has(id)) throw new HostCallFailed('machine_exists', `There is already a machine ${id}.`);
     const machine = this.#makeMachine({ machine: id, size });
-    // Before the answer, because the host may report the machine's exit at any time from now on.
+    // Before the answer, because the host process may report the machine's exit at any time from now on.
     this.#machines.set(id, machine);
     try {
       await host.call(call, { signal });
@@ -237,7 +237,7 @@ export class RemoteDriver implements MachineDriver {
     this.#machines.delete(id);
   }
 
-  /** Destroys machines that no sandbox can have. One that fails is left to the host, or to the next connection. */
+  /** Destroys machines that no sandbox can have. One that fails is left to the host process, or to the next connection. */
   async #destroyAll(host: HostConnection, machines: readonly ListedMachine[]): Promise<void> {
     if (machines.length === 0) return;
     this.#options.log.warn({ machines: machines.map(({ machine }) => machine) }, 'unused_machines_found');
@@ -250,7 +250,7 @@ export class RemoteDriver implements MachineDriver {
   }
 }
 
-/** All machines of the host, page by page. `onListed` gets each of them before the host's next message is handled. */
+/** All machines of the host process, page by page. `onListed` gets each of them before the next message is handled. */
 async function listMachines(
   host: HostConnection,
   onListed: (found: ListedMachine) => void = () => {},

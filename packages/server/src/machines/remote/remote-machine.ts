@@ -42,7 +42,7 @@ export class RemoteMachine implements Machine {
     this.#exit = resolve;
   }
 
-  /** Called when the host reports the end of the machine. Only the first call counts. */
+  /** Called when the host process reports the end of the machine. Only the first call counts. */
   noteExit(exit: MachineExit): void {
     this.#isGone = true;
     this.#exit(this.#destroyRequested ? { requested: true, reason: 'destroyed' } : exit);

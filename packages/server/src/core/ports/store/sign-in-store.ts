@@ -67,7 +67,7 @@ export interface SignInStore {
   setPendingSecret(accountId: string, secret: string): Promise<boolean>;
   /** Enables two-factor authentication with the pending secret; false if that is another one by now. */
   enableTwoFactor(accountId: string, confirmed: TwoFactorRecord, recoveryHashes: readonly string[]): Promise<boolean>;
-  /** Uses up the code of a period, and those of earlier ones; false if it was used already or the secret is another one by now. */
+  /** Uses up the code of a period, and the codes of earlier ones; false if it was used already or the secret is another one by now. */
   usePeriod(accountId: string, used: TwoFactorRecord): Promise<boolean>;
   /** Uses a recovery code up; false if the account has no such code. */
   useRecoveryCode(accountId: string, hash: string): Promise<boolean>;

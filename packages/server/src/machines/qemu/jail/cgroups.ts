@@ -79,7 +79,7 @@ export class Cgroups {
     }
   }
 
-  /** The ids of all machines that have a group, including those of an earlier host process with the same instance name. */
+  /** The ids of all machines that have a group, including the machines of an earlier host process with the same instance name. */
   async list(): Promise<string[]> {
     const folders = await Promise.all(
       this.#layout.hierarchies.map((hierarchy) =>

@@ -5,7 +5,7 @@ const own = { first: 2_000_000, count: 1_000 };
 const problemsOf = (subuid: string, passwd = '') =>
   findGivenAwayIds({ subordinate: { '/etc/subuid': subuid }, accounts: { user: passwd } }, own).map(({ what }) => what);
 
-it('accepts ranges and users beside those of machines', () => {
+it('accepts ranges and users beside the ids of machines', () => {
   expect(problemsOf('# none\nalice:100000:65536\nbob:1934464:65536\ncarol:2001000:65536\n\n')).toEqual([]);
   expect(
     problemsOf('', 'root:x:0:0:root:/root:/bin/bash\nalice:x:1999999:1999999::/:\ncarol:x:2001000:100::/:'),

@@ -29,7 +29,7 @@ export interface JailSpec {
   readonly devices: readonly string[];
   /** Soft and hard limit in one. */
   readonly rlimits: Readonly<Record<string, number>>;
-  /** Which system calls the program may make: those of QEMU in native/seccomp. */
+  /** Which system calls the program may make: the list for QEMU in native/seccomp. */
   readonly filter: 'qemu';
   readonly program: string;
   readonly argv: readonly string[];

@@ -163,7 +163,7 @@ export class MachineNetworks implements AsyncDisposable {
 
   /**
    * Takes over the network of a machine that kept running after an earlier host process ended, with its policy. Starts no program unless a
-   * policy change was interrupted or the rules are not those of this host process, which has another version or other refused ranges. When this
+   * policy change was interrupted or this host process would write other rules because its version or its refused ranges differ. When this
    * fails, the release is pushed nonetheless, unless another host process owns the slot.
    */
   async adopt(slot: number, releases: ReleaseStack): Promise<MachineNetwork> {

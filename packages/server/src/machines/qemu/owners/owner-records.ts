@@ -20,7 +20,7 @@ export function instanceOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
 }
 
-/** Where the cgroups of Mayfly's own processes are, beside those of data folders, whose names are hashes: mayfly/processes/<name>. */
+/** Where the cgroups of Mayfly's own processes are, beside the cgroups of data folders, whose names are hashes: mayfly/processes/<name>. */
 export const processesInstance = 'processes';
 
 /** The name of the cgroup of the service of a data folder. */

@@ -58,7 +58,7 @@ test('machines keep the files of their template when the cache is emptied', asyn
   expect(await bases.missingBytes(key)).toBe(0);
 });
 
-test('bases of old templates are removed, except for those of machines that run', async () => {
+test('bases of old templates are removed, except for the bases of running machines', async () => {
   await openBases('old');
   await mkdir(join(folder, 'bases', 'small-half.partial'));
   const bases = await openBases('new');

@@ -31,6 +31,8 @@ it('notices that a machine whose kernel missed a timer makes hardly any progress
   expect(stalledAfterSeconds((second) => (second < 100 ? 4_000 : 250), console)).toBeLessThan(220);
   expect(stalledAfterSeconds(() => 250)).toBeUndefined();
   expect(stalledAfterSeconds(() => 900, console)).toBeUndefined();
+  expect(stalledAfterSeconds(() => 900, `${console}\n${console}`)).toBeUndefined();
+  expect(stalledAfterSeconds(() => 900, `${console}\n${console}\n${console}`)).toBe(0);
 });
 
 it('does not mistake the end of a thread for progress or for a stall', () => {

@@ -1,16 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { machineDeadlines } from '../../../../core/ports/machine-deadlines.ts';
 import { runProgram } from '../../../../system/run-program.ts';
 import { type Cidr, cidr, parseCidr } from '../../../ipv4.ts';
 import { linkGroup, netnsDir } from '../plan/address-plan.ts';
 import { isRefused } from '../plan/refused-ranges.ts';
 
-/** How long `ip`, `nft` and similar programs may take. */
-const programDeadlineMs = 20_000;
-
 /** Runs a program that reads or changes the host's network, with the deadline that all of them have. */
 export function runTool(program: string, args: readonly string[], input = ''): Promise<string> {
-  return runProgram(program, args, { input, deadlineMs: programDeadlineMs });
+  return runProgram(program, args, { input, deadlineMs: machineDeadlines.network.programMs });
 }
 
 /** Applies an nftables script in one transaction. */

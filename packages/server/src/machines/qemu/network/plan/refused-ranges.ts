@@ -20,7 +20,7 @@ export const refusedRanges: readonly Cidr[] = [
   '240.0.0.0/4',
 ].map(cidr);
 
-/** The fixed ranges and those of the operator, without duplicates. */
+/** The fixed ranges and the operator's, without duplicates. */
 export function allRefused(operatorRanges: readonly Cidr[]): readonly Cidr[] {
   return withoutNested([...refusedRanges, ...operatorRanges]);
 }

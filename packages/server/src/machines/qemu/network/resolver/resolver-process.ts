@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
+import { machineDeadlines } from '../../../../core/ports/machine-deadlines.ts';
 import { DeadlineExceeded, withDeadline } from '../../../../core/scheduling/deadline.ts';
 import { type Cidr, formatAddress } from '../../../ipv4.ts';
 
@@ -36,8 +37,6 @@ export class ResolverExited extends Error {
   override readonly name = 'ResolverExited';
 }
 
-/** Longer than the helper takes until it has carried a request out or given it up. See native/net/internal/broker. */
-const requestDeadlineMs = 15_000;
 /** Between asking the helper to exit and killing it. */
 const exitDeadlineMs = 2_000;
 const keptOutputChars = 2_000;
@@ -54,7 +53,7 @@ export class ResolverProcess implements AsyncDisposable {
   readonly #deadlineMs: number;
   #lastId = 0;
 
-  constructor(helperPath: string, settings: ResolverSettings, deadlineMs = requestDeadlineMs) {
+  constructor(helperPath: string, settings: ResolverSettings, deadlineMs = machineDeadlines.network.resolverMs) {
     this.#deadlineMs = deadlineMs;
     const argv = Object.entries(flagsOf(settings)).flatMap(([name, value]) => [`-${name}`, value]);
     this.#child = spawn(helperPath, argv, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
