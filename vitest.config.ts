@@ -32,15 +32,17 @@ const unitTests = {
   expect: { poll: { timeout: 30_000 } },
 } as const;
 
-const allUnitTests = 'packages/*/{src,test}/**/*.test.ts';
-
 /**
  * What a test changes or measures that all files in a process share: its clock, globals, modules, environment and signals, its event loop and memory.
- * Such files have a process of their own. The others share a few, because most of their time went into loading the same modules again.
+ * Such files have a process of their own. The others share a few processes, because loading the same modules again took half of their time.
  */
 const touchesProcess =
   /useFakeTimers|vi\.(?:mock|stub|spyOn)|process\.(?:env\.\w+ =|chdir|memoryUsage|exitCode|on\(|once\()|longest-turn|heapUsed|globalThis\.|\bgc\(/;
-const ownProcess = globSync(allUnitTests).filter((path) => touchesProcess.test(readFileSync(path, 'utf8')));
+const withOwnProcess = (pattern: string): string[] =>
+  globSync(pattern).filter((path) => touchesProcess.test(readFileSync(path, 'utf8')));
+
+const allUnitTests = 'packages/*/{src,test}/**/*.test.ts';
+const unitTestsWithOwnProcess = withOwnProcess(allUnitTests);
 
 /** Likewise. With more, emulated machines slow each other down. */
 const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
@@ -85,7 +87,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [allUnitTests],
-          exclude: [needsHost, ...ownProcess],
+          exclude: [needsHost, ...unitTestsWithOwnProcess],
           isolate: false,
           ...unitTests,
         },
@@ -93,14 +95,14 @@ export default defineConfig({
       {
         test: {
           name: 'unit-own-process',
-          include: ownProcess,
+          include: unitTestsWithOwnProcess,
           exclude: [needsHost],
           ...unitTests,
         },
       },
       {
         test: {
-          name: 'unit-root',
+          name: 'root',
           include: [needsHost],
           ...unitTests,
         },

@@ -45,8 +45,8 @@ export async function runTests(prepared: Prepared, args: readonly string[]): Pro
   if (args.length > 0) return await runAlone(vitest('tests', args), tools);
   if (!(await passStaticChecks([...staticChecks, ...goChecks(tools.go)], tools))) return 1;
   // Unit tests leave nothing on the host that the others could take for a leak, and those wait a lot while they need the host for themselves.
-  const onHost = vitest('tests on this host', ['--project', '!unit']);
-  return await runBeside(onHost, vitest('unit tests', ['--project', 'unit']), tools);
+  const onHost = vitest('tests on this host', ['--project', '!unit*']);
+  return await runBeside(onHost, vitest('unit tests', ['--project', 'unit*']), tools);
 }
 
 /**
@@ -63,7 +63,7 @@ export async function runQuickCheck(args: readonly string[]): Promise<number> {
     failed.push(...(await runSideBySide([...staticChecks, ...(go ? goChecks(go.command) : [])], { announcer, env })));
   }
   // The default loader writes into node_modules, which may belong to root.
-  const unitTests = vitest('unit tests', ['--configLoader', 'runner', '--project', 'unit', ...args]);
+  const unitTests = vitest('unit tests', ['--configLoader', 'runner', '--project', 'unit*', ...args]);
   if ((await runAlone(unitTests, { announcer, env })) !== 0) failed.push(unitTests.title);
   if (failed.length > 0) announcer.line(`Failed: ${failed.join(', ')}.`);
   return failed.length === 0 ? 0 : 1;

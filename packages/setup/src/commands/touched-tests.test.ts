@@ -31,7 +31,7 @@ it('runs static checks, the changed Go modules, then unit tests, then suites, bu
     'guest agent: tests',
   ]);
   expect(tests.map(({ title, args }) => [title, ...args])).toEqual([
-    ['unit tests', 'run', '--project', 'unit*', ...selection.unitTests],
+    ['unit tests', 'run', '--project', 'unit*', '--project', 'root', ...selection.unitTests],
     ['suites', 'run', '--project', '!unit*', ...files],
   ]);
 });

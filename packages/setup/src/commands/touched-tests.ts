@@ -59,7 +59,9 @@ export function planTouched(changes: Changes, selection: Selection, files: reado
   return {
     checks: [...staticChecks, ...goChecks(go, changedModules(changes))],
     tests: [
-      ...(unitTests.length > 0 ? [vitest('unit tests', ['--project', 'unit*', ...unitTests])] : []),
+      ...(unitTests.length > 0
+        ? [vitest('unit tests', ['--project', 'unit*', '--project', 'root', ...unitTests])]
+        : []),
       ...(suiteFiles.length > 0 ? [vitest('suites', ['--project', '!unit*', ...suiteFiles])] : []),
     ],
   };
