@@ -80,7 +80,7 @@ function refuseReadOnlyCheckout() {
 async function ensurePackages() {
   if (isInstalled()) return;
   refuseReadOnlyCheckout();
-  // Whoever may open the lock file could hold it.
+  // Every user who may open the lock file could hold it.
   mkdirSync(dirname(lockPath), { recursive: true, mode: 0o700 });
   // The kernel releases the lock when the installing process ends.
   const underLock = (...options) => ['--no-fork', ...options, lockPath, process.execPath, self, installCommand];

@@ -18,14 +18,14 @@ import (
 
 // confinement describes how one of Mayfly's own processes runs. packages/server/src/confinement/spec.ts writes it.
 type confinement struct {
-	// Kind is "service" (no privilege at all, its own view of the file system) or "host" (root with the listed capabilities).
+	// Kind is "service" (no privilege at all, its own view of the file system) or "host", the host process (root with the listed capabilities).
 	Kind string `json:"kind"`
-	// UID and GID are those of a service; absent for the host.
+	// UID and GID are those of a service; absent for the host process.
 	UID uint32 `json:"uid"`
 	GID uint32 `json:"gid"`
-	// Capabilities are those that the host keeps, as names without "CAP_"; absent for a service.
+	// Capabilities are those that the host process keeps, as names without "CAP_"; absent for a service.
 	Capabilities []string `json:"capabilities"`
-	// Binds are the only files that a service sees, besides /dev, /proc and /tmp of its own; absent for the host.
+	// Binds are the only files that a service sees, besides /dev, /proc and /tmp of its own; absent for the host process.
 	Binds []bind `json:"binds"`
 	// TmpBytes is the size of a service's own /tmp, in memory.
 	TmpBytes uint64 `json:"tmpBytes"`
@@ -43,7 +43,7 @@ type confinement struct {
 	OomScoreAdj int `json:"oomScoreAdj"`
 	// Rlimits are soft and hard limits by name; see limits.go.
 	Rlimits map[string]uint64 `json:"rlimits"`
-	// EndWithParent ends the program with the process that started mayfly-jail: the host gets SIGTERM, a service is killed.
+	// EndWithParent ends the program with the process that started mayfly-jail: the host process gets SIGTERM, a service is killed.
 	EndWithParent bool `json:"endWithParent"`
 	// Program is started in Folder with its own path followed by Argv.
 	Program string   `json:"program"`
@@ -178,7 +178,7 @@ func (c *confinement) checkKind() error {
 		return c.jail().check()
 	case kindHost:
 		if c.UID != 0 || c.GID != 0 || len(c.Binds) > 0 || c.TmpBytes != 0 || len(c.Listen) > 0 || c.HandOut != "" || c.ListenFrom != "" {
-			return errors.New("the host has no uid, gid, binds, tmpBytes, listen, handOut and listenFrom")
+			return errors.New("the host process has no uid, gid, binds, tmpBytes, listen, handOut and listenFrom")
 		}
 		_, err := capabilityBits(c.Capabilities)
 		return err

@@ -34,7 +34,7 @@ const coredumpFilter = "/proc/self/coredump_filter"
 const oomScoreAdjPath = "/proc/self/oom_score_adj"
 
 // oomScoreAdj makes the program a preferred victim when the host runs out of memory. It replaces the value that the program would
-// inherit from the service, which is protected. The setting survives exec.
+// inherit from the host process, which is protected. The setting survives exec.
 const oomScoreAdj = "500"
 
 // setLimits sets the limits of a machine's QEMU.

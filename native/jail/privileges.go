@@ -91,7 +91,7 @@ func setCapabilities(kept uint64) error {
 	return nil
 }
 
-// permittedCapabilities are those of the calling thread, with a bit for each.
+// permittedCapabilities returns the capabilities of the calling thread, with a bit for each.
 func permittedCapabilities() (uint64, error) {
 	header := capabilityHeader{version: linuxCapabilityV3}
 	var sets [2]capabilitySets

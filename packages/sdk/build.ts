@@ -43,7 +43,7 @@ copyFileSync(join(here, '../../LICENSE'), join(folder, 'LICENSE'));
 function compile(below: string, module: string): void {
   const outDir = join(folder, below);
   mkdirSync(outDir, { recursive: true });
-  const tsc = join(here, '../../node_modules/typescript/bin/tsc');
+  const tsc = join(here, '../../node_modules/typescript-7/bin/tsc');
   const options = ['-p', join(here, 'tsconfig.build.json'), '--outDir', outDir, '--module', module];
   for (const part of [['--declaration', 'false', '--removeComments'], ['--emitDeclarationOnly']]) {
     execFileSync(process.execPath, [tsc, ...options, ...part], { stdio: 'inherit' });

@@ -23,13 +23,17 @@ import { resultGraceMs } from '#server/core/executions/collect.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
 import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
 import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.ts';
+import { hashedAtOnce, maxWaiting as maxWaitingPasswords } from '#server/core/sign-in/passwords.ts';
 import { recheckPeriodMs } from '#server/core/sign-in/session-connections.ts';
 import { touchAfterMs } from '#server/core/sign-in/session-life.ts';
+import { publicRequestsFactor } from '#server/core/windows/rate-windows.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
 import { guestLimits } from '#server/guest/guest-limits.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
+import { defaultConnectionLimits, handshakesPerTurn, maxConnections } from '#server/http/app.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
+import { linesPerSecond as strangerLinesPerSecond } from '#server/listening/stranger-log.ts';
 import { protocolVersion } from '#server/machines/protocol/messages.ts';
 import { hostUidRange } from '#server/machines/qemu/jail/uid-leases.ts';
 import { resolverUsers } from '#server/machines/qemu/network/resolver/resolver-users.ts';
@@ -50,6 +54,7 @@ const usd = (microUsd: number): string => (microUsd / 1_000_000).toFixed(2);
 const words = ['zero', 'one', 'two', 'three', 'four', 'five'] as const;
 /** A small number as text has it. */
 const word = (count: number): string => words[count] ?? String(count);
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** What pages say, with the numbers of the code. */
 const sentences: Readonly<Record<string, readonly string[]>> = {
@@ -88,6 +93,14 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `A sandbox that holds less than ${formatBytes(leastBytes.memory)} is never evicted`,
     `enough credit for ${word(minimumRuntimeMs / 60_000)} minutes of \`small\``,
     `| unused tickets | ${fixedLimits.ticketsPerAccount}, for a minute each |`,
+    `| open connections | ${thousands(defaultConnectionLimits.connectionsPerSource)} | ${thousands(defaultGatewayLimits.connectionsPerSource)} |`,
+    `| ${thousands(defaultConnectionLimits.newConnectionsBurst)}, then ${defaultConnectionLimits.newConnectionsPerSecond} | ${defaultGatewayLimits.newConnectionsBurst}, then ${defaultGatewayLimits.newConnectionsPerSecond} |`,
+    `| connections of all addresses | ${thousands(maxConnections)} | ${thousands(defaultGatewayLimits.connections)} |`,
+    `| ${publicRequestsFactor} × \`MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE\` |`,
+    `| passwords that are verified at the same time | ${hashedAtOnce}, while ${maxWaitingPasswords} wait, over all addresses |`,
+    `${capitalized(word(handshakesPerTurn))} TLS handshakes continue per turn`,
+    `| ${defaultGatewayLimits.refusedRequestsPerMinute} per minute | 429 \`rate_limited\``,
+    `refused and unauthenticated requests | ${strangerLinesPerSecond} per event and second | ${strangerLinesPerSecond} per event and second |`,
   ],
   'docs/live-commands.md': [
     `works once, within ${fixedLimits.ticketSeconds} seconds`,
@@ -173,6 +186,8 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `every request with a body every ${seconds(defaultBodyPace.checkMs)}`,
     `| no byte arrives for | ${seconds(defaultBodyPace.stallMs)} |`,
     `after the first ${seconds(defaultBodyPace.graceMs)}, less arrives in ${seconds(defaultBodyPace.windowMs)} than | ${defaultBodyPace.minBytesPerSecond} bytes per second |`,
+    `Bodies over ${formatBytes(uncountedBytes)} share memory`,
+    `${formatBytes(bodyBytes.perAccount)} per account, ${formatBytes(bodyBytes.total)} in all`,
   ],
   'ARCHITECTURE.md': [
     `it retries for ${word(serverStartMs / 1_000)} seconds`,

@@ -96,6 +96,11 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, pag
   });
 });
 
+it('SECURITY.md says how to report a vulnerability, and the README leads there', () => {
+  expect(localLinks(readPage('README.md'))).toContain('SECURITY.md');
+  expect(readPage('SECURITY.md').text).toMatch(/^## Reporting a vulnerability\n.*report it privately/m);
+});
+
 it('CONTRIBUTING.md has the table of suites as the code has it', () => {
   const { text } = readPage('CONTRIBUTING.md');
   const printed = /^\| suite \|.*\n(?:\|.*\n)*/m.exec(text)?.[0];

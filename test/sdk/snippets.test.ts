@@ -61,7 +61,7 @@ it('the documentation has programs', () => {
 });
 
 it('all programs pass the strict checks of TypeScript, with the types of the published package', async () => {
-  const compiler = join(projectRoot, 'node_modules/typescript/bin/tsc');
+  const compiler = join(projectRoot, 'node_modules/typescript-7/bin/tsc');
   const options = ['--noEmit', '--strict', '--target', 'esnext', '--module', 'nodenext', '--types', 'node'];
   const args = [compiler, ...options, '--ignoreConfig', ...programs.map(({ file }) => file)];
   const { stdout } = await run(process.execPath, args, { cwd: project, timeout: 500_000 }).catch(

@@ -13,7 +13,7 @@ export interface CliIo {
   /** Notices, progress, questions and errors. */
   readonly stderr: { write(text: string | Uint8Array): unknown; readonly isTTY?: boolean; readonly columns?: number };
   readonly stdin?: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
-  /** The time that ages are counted to. That of this machine unless given. */
+  /** The time that ages are counted to; by default the time of this machine. */
   readonly nowMs?: () => number;
 }
 

@@ -67,7 +67,7 @@ function withoutPrefix(message: string): string {
   return message.replace(/^error: /, '').replaceAll('\n', ' ');
 }
 
-/** Whether the command that was called prints its errors as JSON. Those of operators and recipes have formats of their own. */
+/** Whether the command that was called prints its errors as JSON. The commands for operators and recipes have formats of their own. */
 function printsJson(program: Command, args: readonly string[], error: unknown): boolean {
   if (args[0] === 'admin' || args[0] === 'template') return false;
   if (args[0] === 'api') return true;

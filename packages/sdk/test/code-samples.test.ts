@@ -22,7 +22,7 @@ test(
       const compilerOptions = { typeRoots: [join(root, 'node_modules/@types')] };
       const config = { extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files };
       await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
-      const tsc = join(root, 'node_modules/typescript/bin/tsc');
+      const tsc = join(root, 'node_modules/typescript-7/bin/tsc');
       const compiling = promisify(execFile)(process.execPath, [tsc, '-p', folder], { timeout: deadlineMs });
       expect((await compiling.catch(({ stdout }: { stdout: string }) => ({ stdout }))).stdout).toBe('');
     } finally {

@@ -39,7 +39,7 @@ type Resolver struct {
 	serving   map[int]*machine.Machine
 }
 
-// New creates a resolver that takes its orders from a connection. The servers of shared are replaced by those of the broker.
+// New creates a resolver that takes its orders from a connection. The servers of shared are replaced by the ones that the broker names.
 func New(conn *wire.Conn, shared machine.Shared) *Resolver {
 	resolver := &Resolver{
 		conn:      conn,

@@ -21,7 +21,7 @@ const maxFiles = 2
 type Conn struct {
 	unix   *net.UnixConn
 	sendMu sync.Mutex
-	// names are those of an unfinished message.
+	// names belong to an unfinished message.
 	names []string
 }
 

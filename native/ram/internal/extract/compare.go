@@ -94,7 +94,7 @@ func (c *extentCursor) find(guest uint64) (plan.Extent, bool) {
 	return c.extents[c.index], true
 }
 
-// run is a sequence of units of one class. Those of a kept run are contiguous in one layer of the parent, which extent describes. The
+// run is a sequence of units of one class. The units of a kept run are contiguous in one layer of the parent, which extent describes. The
 // extents of other runs have only the fields Guest and Length.
 type run struct {
 	class  class

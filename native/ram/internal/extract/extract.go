@@ -16,7 +16,7 @@ type Files struct {
 	Saved       *os.File
 	ParentState *os.File
 	ParentPlan  *os.File
-	// Layers are those of the parent, from layer 0 upward.
+	// Layers are the layers of the parent, from layer 0 upward.
 	Layers   []*os.File
 	OutLayer *os.File
 	OutPlan  *os.File

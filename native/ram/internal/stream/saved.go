@@ -24,7 +24,7 @@ type Block struct {
 	// BitmapOffset is where the bitmap starts: 64-bit little-endian words, a set bit for each page that is not zero.
 	BitmapOffset uint64
 	BitmapBytes  uint64
-	// PagesOffset is where the pages start, at their offsets in the block. Those of clear bits may have stale content.
+	// PagesOffset is where the pages start, at their offsets in the block. Pages whose bit is clear may have stale content.
 	PagesOffset uint64
 }
 

@@ -8,7 +8,7 @@ const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | cons
 export interface Attributes {
   /** The permission bits. */
   readonly mode: number;
-  /** That of the user who runs this unless given. */
+  /** By default the user who runs this. */
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
 }
 

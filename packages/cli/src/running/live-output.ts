@@ -22,7 +22,7 @@ export class LiveOutput implements Disposable {
     for (const { stream, listener } of this.#listeners) stream.on('error', listener);
   }
 
-  /** Aborts when the output cannot be written any more, with the error to end with. That of a closed pipe or terminal has no message. */
+  /** Aborts when the output cannot be written any more, with the error to end with. The error of a closed pipe or terminal has no message. */
   get broken(): AbortSignal {
     return this.#broken.signal;
   }

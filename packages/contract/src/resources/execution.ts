@@ -30,9 +30,10 @@ export const executionSchema = z
       examples: ['hello from x86_64\n'],
     }),
     stderr: z.string().meta({ description: 'Standard error, captured like `stdout`.', examples: [''] }),
-    truncated: z
-      .boolean()
-      .meta({ description: 'Whether a stream exceeded the capture limit and was cut off.', examples: [false] }),
+    truncated: z.boolean().meta({
+      description: 'Whether output is missing: a stream exceeded the capture limit, or the stored output was dropped.',
+      examples: [false],
+    }),
     output_dropped: z.boolean().meta({
       description:
         'Whether the stored output was dropped because newer output needed the room. `stdout` and `stderr` are empty then.',

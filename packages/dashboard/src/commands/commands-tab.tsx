@@ -12,7 +12,7 @@ import { executionQuery, executionsQuery } from './queries.ts';
 import { rememberedCommands } from './remembered.ts';
 import { RunBox } from './run-box.tsx';
 
-/** Runs commands and shows the output of those that were run, by anybody. Those of a sandbox that has ended can still be read. */
+/** Runs commands and shows the output of all commands, no matter who ran them. They can still be read when the sandbox has ended. */
 export function CommandsTab() {
   const sandbox = useSandbox();
   const { id, status } = sandbox;

@@ -63,7 +63,7 @@ export interface Execution {
   readonly stdout: string;
   /** Standard error, captured like `stdout`. */
   readonly stderr: string;
-  /** Whether a stream exceeded the capture limit and was cut off. */
+  /** Whether output is missing: a stream exceeded the capture limit, or the stored output was dropped. */
   readonly truncated: boolean;
   /** Whether the stored output was dropped because newer output needed the room. `stdout` and `stderr` are empty then. */
   readonly outputDropped: boolean;
@@ -88,7 +88,7 @@ export interface ExecutionSummary {
   readonly status: 'running' | 'completed' | 'timeout' | 'failed';
   /** 124 when the command timed out; 128 + signal number when a signal killed it. */
   readonly exitCode: number | null;
-  /** Whether a stream exceeded the capture limit and was cut off. */
+  /** Whether output is missing: a stream exceeded the capture limit, or the stored output was dropped. */
   readonly truncated: boolean;
   /** Whether the stored output was dropped because newer output needed the room. `stdout` and `stderr` are empty then. */
   readonly outputDropped: boolean;

@@ -63,7 +63,7 @@ const tmpBytes = 64 * 1024 ** 2;
 /** A folder that does not exist: programs and libraries read settings in a home folder, so it must be none that the service can write. */
 const nowhere = '/nonexistent';
 
-/** The kernel kills the service before the host's driver, and nearly everything else before the service. */
+/** The kernel kills the service before the host process, and nearly everything else before the service. */
 const oomScores = { service: -900, host: -999 } as const;
 
 /**

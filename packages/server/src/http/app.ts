@@ -51,17 +51,17 @@ type VersionOneNeeds = AdmissionNeeds &
 export type ApiNeeds = VersionOneNeeds & DashboardApiNeeds & HookNeeds & ReadBodyNeeds & ReferenceNeeds;
 
 /** Further connections are closed as soon as they are accepted. */
-const maxConnections = 8192;
+export const maxConnections = 8_192;
 
 /** Connections of one source address. More than at the gateway: an account alone may have 1,200 commands open, and most connections cost no handshake. */
-const defaultConnectionLimits: ConnectionLimits = {
+export const defaultConnectionLimits: ConnectionLimits = {
   connectionsPerSource: 2_048,
   newConnectionsBurst: 2_048,
   newConnectionsPerSecond: 256,
 };
 
 /** TLS handshakes that continue in one turn of the event loop. */
-const handshakesPerTurn = 4;
+export const handshakesPerTurn = 4;
 
 /** Builds the whole HTTP API without listening, so that tests can call it without a socket. */
 export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Log } from '../core/ports/runtime.ts';
 
-/** As container runtimes have it: the kernel kills nearly everything else first. -1000 would exempt a service that leaks memory as well. */
+/** As container runtimes have it: the kernel kills nearly everything else first. -1000 would exempt a process that leaks memory as well. */
 const protectedScore = -999;
 
 /** The number of CAP_SYS_RESOURCE. */
@@ -9,7 +9,7 @@ const sysResource = 24n;
 
 /**
  * Protects this process, and the helpers that it starts, from the kernel's out-of-memory killer. The jail gives QEMU a score of its own.
- * Without the privilege for it, which containers usually lack, the service runs unprotected.
+ * Without the privilege for it, which containers usually lack, the process runs unprotected.
  */
 export function protectFromOutOfMemory(log: Log, processFolder = '/proc/self'): void {
   try {

@@ -12,7 +12,7 @@ export interface Check {
   readonly args: readonly string[];
   /** The checkout when absent. */
   readonly cwd?: string;
-  /** Variables beside those of all checks. */
+  /** Variables beside the ones that all checks have. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

@@ -14,7 +14,7 @@ export interface Selection {
   readonly uncovered: readonly string[];
 }
 
-/** Decides what changed files can break. `files` are those of the repository now, `changed` may also contain deleted ones. */
+/** Decides what changed files can break. `files` are all files of the repository now; `changed` may also contain deleted ones. */
 export function selectTests(
   changed: readonly string[],
   files: readonly string[],

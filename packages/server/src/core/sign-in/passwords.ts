@@ -17,8 +17,8 @@ const defaultCost: ScryptCost = { ln: 15, r: 8, p: 3 };
 const saltBytes = 16;
 const hashBytes = 32;
 /** Each takes a thread that files and name lookups share. */
-const hashedAtOnce = 2;
-const maxWaiting = 32;
+export const hashedAtOnce = 2;
+export const maxWaiting = 32;
 const stored = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([+/0-9A-Za-z]{1,64})\$([+/0-9A-Za-z]{1,128})$/;
 
 /** Hashes and verifies passwords. What is stored holds its parameters: `$scrypt$ln=15,r=8,p=3$SALT$HASH`. */

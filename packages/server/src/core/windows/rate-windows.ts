@@ -24,7 +24,7 @@ export interface CountedRequest {
 }
 
 /** Routes that need no key cost less than others, and load balancers and monitoring call them often. */
-const publicRequestsFactor = 4;
+export const publicRequestsFactor = 4;
 
 /** The rate limits of the service: per source address, and per account over all its keys. A restart resets them. */
 export class RateWindows {

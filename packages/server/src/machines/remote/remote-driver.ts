@@ -196,7 +196,7 @@ export class RemoteDriver implements MachineDriver {
     if (this.#description !== undefined) this.#options.onOtherVersion?.(err);
   }
 
-  /** A connection whose machines match those of this driver. */
+  /** A connection whose machines match the ones of this driver. */
   async #connect(): Promise<HostConnection> {
     const { runDir, silenceMs } = this.#options;
     const memory = (leftBytes: number): void => {

@@ -12,7 +12,7 @@ export async function addLedgerDays(db: Kysely<unknown>): Promise<void> {
     .addColumn('sandboxes', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('ledger_days_account_day_item', ['account_id', 'day', 'item'])
     .execute();
-  // The ledger has no sizes: they are those of the records that retention has left.
+  // The ledger has no sizes: they come from the records that retention has left.
   await sql`insert into ledger_days (account_id, day, item, cost_micro_usd, runtime_ms, sandboxes)
     select entries.account_id, entries.day, entries.item, cast(sum(-entries.amount_micro_usd) as bigint),
       cast(sum(entries.runtime_ms) as bigint), cast(sum(entries.sandboxes) as bigint)

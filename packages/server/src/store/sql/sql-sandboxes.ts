@@ -108,7 +108,7 @@ export class SqlSandboxes implements SandboxStore {
   }
 }
 
-/** Previews end with the run. Those of a sandbox whose machine died are kept, so that visitors are told why. */
+/** Previews end with the run. The previews of a sandbox whose machine died are kept, so that visitors are told why. */
 function losesPreviews(guard: SandboxGuard, change: SandboxChange): boolean {
   return guard.status === 'running' && change.status !== 'running' && change.status !== 'failed';
 }
