@@ -79,9 +79,13 @@ export function watchBody(raw: IncomingMessage, response: ServerResponse, pace: 
     };
     if (!isTooSlow(progress, pace)) return;
     // Nobody reads the body of a request that was answered already.
-    if (hasFailed || response.headersSent || raw.listenerCount('error') === 0) socket.destroy();
-    else raw.emit('error', new SlowBody());
-    hasFailed = true;
+    if (hasFailed || response.headersSent || raw.listenerCount('error') === 0) {
+      stop();
+      raw.destroy();
+    } else {
+      hasFailed = true;
+      raw.emit('error', new SlowBody());
+    }
   };
   const timer = setInterval(check, pace.checkMs).unref();
   const stop = () => clearInterval(timer);
