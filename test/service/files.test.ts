@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { type Directory, directorySchema, type ErrorBody, type File, fileSchema } from '@mayfly/contract';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { call, createSandbox, output, type SandboxBody } from '../support/api-requests.ts';
+import { length } from '../support/length.ts';
 import { useSharedSandbox } from './shared-sandbox.ts';
 
 const mib = 1024 ** 2;
 const limitBytes = 8 * mib;
+const atOnce = length(4, 8);
 const allBytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
 /** Binary data that does not repeat. */
@@ -134,10 +136,10 @@ describe('files of 8 MiB', () => {
     expect(left.split('\n')).toEqual([`${md5(text)}  -`, '0']);
   });
 
-  it('can be written and read eight at a time', async () => {
-    const contents = Array.from({ length: 8 }, (_, at) => noise(limitBytes - at));
+  it(`can be written and read ${atOnce} at a time`, async () => {
+    const contents = Array.from({ length: atOnce }, (_, at) => noise(limitBytes - at));
     const written = await Promise.all(contents.map((content, at) => putBytes(`many/${at}`, content)));
-    expect(written.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 201));
+    expect(written.map(({ status }) => status)).toEqual(Array.from({ length: atOnce }, () => 201));
     const back = await Promise.all(contents.map((_, at) => read(`many/${at}`, { encoding: 'base64' })));
     expect(back.map((file, at) => bytesOf(file).equals(contents[at] ?? Buffer.alloc(0)))).not.toContain(false);
   });
@@ -362,7 +364,6 @@ describe('a listing', () => {
     expect(await response.json()).toMatchObject({
       error: { type: 'list_failed', message: expect.stringContaining('50000') },
     });
-    expect((await remove(path, { recursive: 'true' })).status).toBe(200);
   });
 });
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exec, output } from '../support/api-requests.ts';
+import { length } from '../support/length.ts';
 import { useSharedSandbox } from './shared-sandbox.ts';
 
 const shared = useSharedSandbox();
@@ -7,6 +8,16 @@ const shared = useSharedSandbox();
 function run(command: string): Promise<string> {
   return output(shared.service, shared.sandbox.id, command);
 }
+
+/** Installs a package from a wheel, which pip only unpacks. */
+const wheel = `info=greet-1.0.dist-info && mkdir $info && touch $info/RECORD &&
+printf '%s\\n' 'Metadata-Version: 2.1' 'Name: greet' 'Version: 1.0' > $info/METADATA &&
+printf '%s\\n' 'Wheel-Version: 1.0' 'Root-Is-Purelib: true' 'Tag: py3-none-any' > $info/WHEEL &&
+zip -qr greet-1.0-py3-none-any.whl greet $info && pip install --no-index ./greet-1.0-py3-none-any.whl`;
+
+/** Installs it from its sources, with setuptools. */
+const sources = `printf '%s\\n' '[build-system]' 'requires = ["setuptools"]' 'build-backend = "setuptools.build_meta"' '[project]' 'name = "greet"' 'version = "1.0"' '[tool.setuptools]' 'packages = ["greet"]' > pyproject.toml &&
+pip install --no-build-isolation --no-index .`;
 
 /** What the tests below do not use anyway. */
 const versions = [
@@ -68,11 +79,9 @@ describe('the image', () => {
   });
 
   it('installs a local Python package with plain pip', async () => {
-    // pip asks for the metadata and then for the wheel. A backend that has only wheels lets it load setuptools once for both, which takes seconds.
-    await run(`mkdir -p pkg/greet && cd pkg && echo 'def hi(): return "from pip"' > greet/__init__.py &&
-printf '%s\\n' 'def build_wheel(*args):' '    from setuptools import build_meta' '    return build_meta.build_wheel(*args)' > backend.py &&
-printf '%s\\n' '[build-system]' 'requires = ["setuptools"]' 'build-backend = "backend"' 'backend-path = ["."]' '[project]' 'name = "greet"' 'version = "1.0"' '[tool.setuptools]' 'packages = ["greet"]' > pyproject.toml &&
-pip install --no-build-isolation --no-index .`);
+    await run(
+      `mkdir -p pkg/greet && cd pkg && echo 'def hi(): return "from pip"' > greet/__init__.py && ${length(wheel, sources)}`,
+    );
     expect(await run('cd / && python3 -c "import greet; print(greet.hi())"')).toBe('from pip');
   });
 

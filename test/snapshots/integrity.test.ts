@@ -17,7 +17,7 @@ const rounds = length(10, 50);
 
 /** At full length, the writer writes larger files and as fast as it can. */
 const varyingBytes = length(8_192, 65_536);
-const pauseSeconds = length(0.02, 0);
+const pauseSeconds = length(0.2, 0);
 
 /** Starts the writer, which goes on in every copy. It says something once there is a file. */
 const startWriter = `read -r said < <(exec setsid python3 -S -E writer.py tree ${varyingBytes} ${pauseSeconds} 2>writer.log </dev/null)`;

@@ -39,7 +39,7 @@ export const staticChecks: readonly Check[] = [
   { title: 'lint and format', program: localProgram('biome'), args: ['check', '.'] },
 ];
 
-/** Fewer fuzzed inputs than in `npm test`, where they take more than a minute. */
+/** Fewer fuzzed inputs than at full length, where they take more than a minute. */
 const shortFuzzing = { MAYFLY_FUZZ_HOST_MESSAGES: '10000', MAYFLY_FUZZ_RUNS: '100' };
 
 /** Runs all static checks and then, if they pass, all tests. With arguments, runs only vitest with these arguments. Returns the exit code. */
@@ -59,7 +59,7 @@ export async function runTests(prepared: Prepared, args: readonly string[]): Pro
 export async function runQuickCheck(args: readonly string[]): Promise<number> {
   const announcer = createAnnouncer(process.stderr);
   const go = await findHostToolchain();
-  const env = { ...shortFuzzing, ...checkEnvironment(go) };
+  const env = checkEnvironment(go);
   const failed: string[] = [];
   if (args.length === 0) {
     if (!go) announcer.line(`  Go checks: skipped, because there is no Go ${minimumGoVersion} or newer on the PATH`);
@@ -116,6 +116,7 @@ export function vitest(title: string, args: readonly string[]): Check {
 
 function checkEnvironment(go: GoToolchain | undefined): NodeJS.ProcessEnv {
   return {
+    ...(process.env.MAYFLY_TEST_LONG === '1' ? {} : shortFuzzing),
     ...process.env,
     ...go?.env,
     // As the programs are built: with cgo, which Go uses where it finds a C compiler, some system calls behave differently.

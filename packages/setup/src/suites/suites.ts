@@ -520,6 +520,7 @@ const rows: readonly Row[] = [
     name: 'service/files',
     shows: 'files: content, names, links, permissions, sizes',
     sources: [...agent('files', 'fsuser'), ...server('core/files', 'guest', 'http/bodies')],
+    long: 'more large files at once',
   },
   {
     name: 'service/full-disk',
@@ -597,6 +598,7 @@ const rows: readonly Row[] = [
     name: 'service/tools',
     shows: 'what is installed in the image, and the rights of its user',
     sources: ['guest/image', ...setup('steps')],
+    long: 'a Python package from its sources',
   },
   {
     name: 'snapshots/copies',
