@@ -34,15 +34,18 @@ const unitTests = {
 
 /**
  * What a test changes or measures that all files in a process share: its clock, globals, modules, environment and signals, its event loop and memory.
- * Such files have a process of their own. The others share a few processes, because loading the same modules again took half of their time.
+ * Such files have a process of their own. The others share a few processes, because loading the same modules again took half of the time of unit tests,
+ * and one or two seconds of each suite on machines.
  */
 const touchesProcess =
-  /useFakeTimers|vi\.(?:mock|stub|spyOn)|process\.(?:env\.\w+ =|chdir|memoryUsage|exitCode|on\(|once\()|longest-turn|heapUsed|globalThis\.|\bgc\(/;
-const withOwnProcess = (pattern: string): string[] =>
-  globSync(pattern).filter((path) => touchesProcess.test(readFileSync(path, 'utf8')));
+  /useFakeTimers|vi\.(?:mock|stub)|process\.(?:env\.\w+ =|chdir|memoryUsage|exitCode|on\(|once\()|longest-turn|heapUsed|globalThis\.|\bgc\(/;
+/** Suites on machines put spies only on the services that they started themselves. */
+const touchesProcessOrSpies = new RegExp(`${touchesProcess.source}|vi\\.spyOn`);
+const filesWith = (pattern: string, content: RegExp): string[] =>
+  globSync(pattern).filter((path) => content.test(readFileSync(path, 'utf8')));
 
 const allUnitTests = 'packages/*/{src,test}/**/*.test.ts';
-const unitTestsWithOwnProcess = withOwnProcess(allUnitTests);
+const unitTestsWithOwnProcess = filesWith(allUnitTests, touchesProcessOrSpies);
 
 /** Likewise. With more, emulated machines slow each other down. */
 const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
@@ -59,7 +62,7 @@ class FilesInOrder extends BaseSequencer {
     const waits = sorted.filter(({ moduleId }) => waiting.test(moduleId));
     const others = sorted.filter((file) => !waits.includes(file));
     const isMeasuring = ({ moduleId }: TestSpecification) => compareSpeeds.some((file) => moduleId.endsWith(file));
-    const isBeside = ({ project }: TestSpecification) => project.name === 'machines' || project.name === 'conformance';
+    const isBeside = ({ project }: TestSpecification) => /^(?:machines|conformance)/.test(project.name);
     const beside = others.filter(isBeside);
     for (const [index, file] of waits.entries()) beside.splice(index * inParallel.maxWorkers, 0, file);
     const rest = others.filter((file) => !isBeside(file));
@@ -69,6 +72,11 @@ class FilesInOrder extends BaseSequencer {
 
 /** Suites that need the host for themselves, for the reasons in the table. */
 const aloneFiles = suites.filter(({ alone }) => alone !== undefined).map(({ files }) => files);
+
+/** Suites of machines that run side by side. */
+const machineTests = 'test/**/*.test.ts';
+const otherProjects = ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**', ...aloneFiles];
+const machineTestsWithOwnProcess = filesWith(machineTests, touchesProcess);
 
 /** Whether the conformance suite tests a running service instead of starting its own. */
 const isExternal = Boolean(process.env.MAYFLY_CONFORMANCE_URL);
@@ -104,6 +112,8 @@ export default defineConfig({
         test: {
           name: 'root',
           include: [needsHost],
+          // Beside suites on machines: beside those that need the host for themselves there are the other unit tests already.
+          sequence: { groupOrder: 2 },
           ...unitTests,
         },
       },
@@ -119,8 +129,20 @@ export default defineConfig({
       {
         test: {
           name: 'machines',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**', ...aloneFiles],
+          include: [machineTests],
+          exclude: [...otherProjects, ...machineTestsWithOwnProcess],
+          isolate: false,
+          globalSetup: ['test/support/global-setup.ts'],
+          sequence: { groupOrder: 2 },
+          ...onMachines,
+          ...inParallel,
+        },
+      },
+      {
+        test: {
+          name: 'machines-own-process',
+          include: machineTestsWithOwnProcess,
+          exclude: otherProjects,
           globalSetup: ['test/support/global-setup.ts'],
           sequence: { groupOrder: 2 },
           ...onMachines,
@@ -131,6 +153,7 @@ export default defineConfig({
         test: {
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
+          isolate: false,
           globalSetup: isExternal ? [] : ['test/support/global-setup.ts'],
           sequence: { groupOrder: 2 },
           ...onMachines,
