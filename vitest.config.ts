@@ -34,18 +34,15 @@ const unitTests = {
 
 /**
  * What a test changes or measures that all files in a process share: its clock, globals, modules, environment and signals, its event loop and memory.
- * Such files have a process of their own. The others share a few processes, because loading the same modules again took half of the time of unit tests,
- * and one or two seconds of each suite on machines.
+ * Such files have a process of their own. The other unit tests share a few processes, because loading the same modules again took half of their time.
  */
 const touchesProcess =
-  /useFakeTimers|vi\.(?:mock|stub)|process\.(?:env\.\w+ =|chdir|memoryUsage|exitCode|on\(|once\()|longest-turn|heapUsed|globalThis\.|\bgc\(/;
-/** Suites on machines put spies only on the services that they started themselves. */
-const touchesProcessOrSpies = new RegExp(`${touchesProcess.source}|vi\\.spyOn`);
-const filesWith = (pattern: string, content: RegExp): string[] =>
-  globSync(pattern).filter((path) => content.test(readFileSync(path, 'utf8')));
+  /useFakeTimers|vi\.(?:mock|stub|spyOn)|process\.(?:env\.\w+ =|chdir|memoryUsage|exitCode|on\(|once\()|longest-turn|heapUsed|globalThis\.|\bgc\(/;
+const withOwnProcess = (pattern: string): string[] =>
+  globSync(pattern).filter((path) => touchesProcess.test(readFileSync(path, 'utf8')));
 
 const allUnitTests = 'packages/*/{src,test}/**/*.test.ts';
-const unitTestsWithOwnProcess = filesWith(allUnitTests, touchesProcessOrSpies);
+const unitTestsWithOwnProcess = withOwnProcess(allUnitTests);
 
 /** Likewise. With more, emulated machines slow each other down. */
 const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
@@ -62,7 +59,7 @@ class FilesInOrder extends BaseSequencer {
     const waits = sorted.filter(({ moduleId }) => waiting.test(moduleId));
     const others = sorted.filter((file) => !waits.includes(file));
     const isMeasuring = ({ moduleId }: TestSpecification) => compareSpeeds.some((file) => moduleId.endsWith(file));
-    const isBeside = ({ project }: TestSpecification) => /^(?:machines|conformance)/.test(project.name);
+    const isBeside = ({ project }: TestSpecification) => project.name === 'machines' || project.name === 'conformance';
     const beside = others.filter(isBeside);
     for (const [index, file] of waits.entries()) beside.splice(index * inParallel.maxWorkers, 0, file);
     const rest = others.filter((file) => !isBeside(file));
@@ -72,11 +69,6 @@ class FilesInOrder extends BaseSequencer {
 
 /** Suites that need the host for themselves, for the reasons in the table. */
 const aloneFiles = suites.filter(({ alone }) => alone !== undefined).map(({ files }) => files);
-
-/** Suites of machines that run side by side. */
-const machineTests = 'test/**/*.test.ts';
-const otherProjects = ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**', ...aloneFiles];
-const machineTestsWithOwnProcess = filesWith(machineTests, touchesProcess);
 
 /** Whether the conformance suite tests a running service instead of starting its own. */
 const isExternal = Boolean(process.env.MAYFLY_CONFORMANCE_URL);
@@ -112,9 +104,11 @@ export default defineConfig({
         test: {
           name: 'root',
           include: [needsHost],
-          // Beside suites on machines: beside those that need the host for themselves there are the other unit tests already.
+          // After the suites that need the host for themselves: beside those there are the other unit tests already.
           sequence: { groupOrder: 2 },
           ...unitTests,
+          // They wait most of the time.
+          maxWorkers: 5,
         },
       },
       {
@@ -129,22 +123,10 @@ export default defineConfig({
       {
         test: {
           name: 'machines',
-          include: [machineTests],
-          exclude: [...otherProjects, ...machineTestsWithOwnProcess],
-          isolate: false,
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/conformance/**', 'test/fuzz/**', 'test/kvm/**', ...aloneFiles],
           globalSetup: ['test/support/global-setup.ts'],
-          sequence: { groupOrder: 2 },
-          ...onMachines,
-          ...inParallel,
-        },
-      },
-      {
-        test: {
-          name: 'machines-own-process',
-          include: machineTestsWithOwnProcess,
-          exclude: otherProjects,
-          globalSetup: ['test/support/global-setup.ts'],
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
           ...onMachines,
           ...inParallel,
         },
@@ -153,9 +135,8 @@ export default defineConfig({
         test: {
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
-          isolate: false,
           globalSetup: isExternal ? [] : ['test/support/global-setup.ts'],
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
           ...onMachines,
           // Some files mostly wait for rate-limit windows. An external service is tested by one file at a time.
           ...(isExternal ? {} : inParallel),
@@ -166,7 +147,7 @@ export default defineConfig({
           name: 'fuzz',
           include: ['test/fuzz/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
           ...onMachines,
         },
       },
