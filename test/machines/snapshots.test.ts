@@ -62,22 +62,25 @@ async function run(agent: GuestAgent, command: string): Promise<string> {
   counter += 1;
   const id = `exec_snap${counter}`;
   const request = { id, command, cwd: '/workspace', env: {}, timeoutMs: commandMs, captureBytes: 10_000 };
-  const { exitCode, stdout, stderr } = await agent.execute(request);
+  const { exitCode, timedOut, stdout, stderr } = await agent.execute(request);
   await agent.forgetExecution(id);
-  if (exitCode !== 0) throw new Error(`${command} failed: ${stderr.toString()}`);
+  const end = timedOut ? `did not end within ${commandMs} ms` : `ended with ${exitCode}`;
+  if (exitCode !== 0) throw new Error(`${command} ${end}: ${stderr.toString()}`);
   return stdout.toString().trim();
 }
 
 /**
  * Starts a process that counts in its memory, and tells its number whenever it gets SIGUSR1. It counts slowly: in an emulated machine every
- * process that it starts costs a tenth of that time.
+ * process that it starts costs a tenth of that time. The next command may send the signal, which would end a process that has no trap yet.
  */
 const startCounter = `cat > count.sh <<'END'
 n=0
 trap 'echo "$n" > answer.new; mv answer.new answer' USR1
+echo > ready
 while :; do n=$((n+1)); sleep 0.2; done
 END
-setsid bash count.sh > /dev/null 2>&1 < /dev/null & echo $! > counter.pid`;
+setsid bash count.sh > /dev/null 2>&1 < /dev/null & echo $! > counter.pid
+until [ -s ready ]; do sleep 0.1; done`;
 
 async function askCounter(agent: GuestAgent): Promise<number> {
   const ask = 'rm -f answer; kill -USR1 $(cat counter.pid); until [ -s answer ]; do sleep 0.1; done; cat answer';
