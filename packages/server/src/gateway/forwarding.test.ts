@@ -61,6 +61,7 @@ test('keeps every API key of this service from sandboxes, whatever its prefix, a
   await service.core.store.accounts.addKey(account.id, stored, 0, 10);
   expect(await seenFor(`Bearer ${ownKey}`)).toBe('none');
   expect(await seenFor(`bearer   ${ownKey} `)).toBe('none');
+  expect(await seenFor(ownKey)).toBe('none');
   expect(await seenFor('Bearer mf_a_key_of_another_service')).toBe('none');
   expect(await seenFor(`Bearer ${ownKey}-2`)).toBe(`Bearer ${ownKey}-2`);
   expect(await seenFor('Bearer short')).toBe('Bearer short');

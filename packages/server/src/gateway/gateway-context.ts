@@ -8,7 +8,7 @@ import type { ConnectPreviewNeeds, VisitNeeds } from '../core/previews/visits.ts
 import type { TrustsProxy } from '../core/windows/source-address.ts';
 import type { RefusedRequests } from './forward/refused-requests.ts';
 
-/** What serving previews needs of the core. A request that carries an API key is refused, so keys are looked up too. */
+/** What serving previews needs of the core. API keys are removed from requests, so keys are looked up too. */
 export type GatewayNeeds = VisitNeeds &
   ConnectPreviewNeeds &
   FindKeyNeeds & {

@@ -24,7 +24,7 @@ const keyCharacters = { least: 32, most: 256 };
  * unknown: it may be mistyped, or of another Mayfly. Other tokens cost a hash and an indexed lookup, which tells nothing about keys by its duration.
  */
 export async function holdsApiKey(core: FindKeyNeeds, authorization: string): Promise<boolean> {
-  const [, token = ''] = /^\s*bearer\s+(\S+)/i.exec(authorization) ?? [];
+  const [, token = ''] = /^\s*(?:bearer\s+)?(\S+)\s*$/i.exec(authorization) ?? [];
   if (token.startsWith('mf_')) return true;
   if (token.length < keyCharacters.least || token.length > keyCharacters.most) return false;
   return (await core.store.accounts.findByKeyHash(hashApiKey(token))) !== undefined;

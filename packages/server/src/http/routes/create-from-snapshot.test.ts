@@ -3,6 +3,7 @@ import { storeSnapshot } from '../../../test/app/stored-snapshot.ts';
 import { stubService } from '../../../test/app/stub-service.ts';
 import { hashApiKey } from '../../core/accounts/api-keys.ts';
 import { SnapshotUnusable } from '../../core/ports/machine-driver.ts';
+import { expireSandboxes } from '../../core/sandboxes/end.ts';
 
 let service: Awaited<ReturnType<typeof stubService>>;
 let sandboxId: string;
@@ -50,6 +51,20 @@ test('a copy is charged for its own time, from its own ready_at, at the price of
   expect(after.runtimeMs - before.runtimeMs).toBe(1_800_000);
   // A medium sandbox costs 0.1 USD per hour.
   expect(after.spentMicroUsd - before.spentMicroUsd).toBe(50_000);
+});
+
+test('a copy has a lifetime of its own, which begins when it is ready', async () => {
+  const snapshotId = await storeSnapshot(service, sandboxId);
+  service.clock.advanceMs(600_000);
+  const { body } = await create({ snapshot_id: snapshotId, timeout_minutes: 5 });
+  expect(Date.parse(body.expires_at ?? '') - Date.parse(body.ready_at ?? '')).toBe(300_000);
+  service.clock.advanceMs(299_000);
+  await expireSandboxes(service.core);
+  expect((await service.call('GET', `/v1/sandboxes/${body.id}`)).body.status).toBe('running');
+  service.clock.advanceMs(2_000);
+  await expireSandboxes(service.core);
+  const { status, status_reason } = (await service.call('GET', `/v1/sandboxes/${body.id}`)).body;
+  expect([status, status_reason]).toEqual(['deleted', 'expired']);
 });
 
 test('a template is found by its alias, and the sandbox names its snapshot', async () => {

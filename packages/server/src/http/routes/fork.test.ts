@@ -41,6 +41,15 @@ test('copies of one save: running, each with an identity of its own, and no snap
   expect(record?.origin).toMatchObject({ sandboxId, snapshotId: null });
 });
 
+test('twenty copies are made of one save, and no more', async () => {
+  const saved = saves();
+  await service.core.store.accounts.setLimits('acct_test', { concurrentSandboxes: 30 });
+  const results = resultsOf(await fork({ count: 20 }));
+  expect(results.map(({ sandbox }) => sandbox?.status)).toEqual(Array.from({ length: 20 }, () => 'running'));
+  expect(saved).toHaveLength(1);
+  expect((await fork({ count: 21 })).status).toBe(400);
+});
+
 test('its pause is measured once, however many copies are made, as for a snapshot', async () => {
   const pauses = async () => (await service.app.inject('/metrics')).body.match(/^mayfly_snapshot_pause_.*_count.*/gm);
   await fork({ count: 3 });

@@ -64,11 +64,12 @@ describe('taking', () => {
     expect((await take(undefined)).body).toMatchObject({ name: null, alias: null });
   });
 
-  test('it is listed as creating until it is saved', async () => {
+  test('it is listed as creating until it is saved, while the sandbox stays running', async () => {
     const saves = holdSaves();
     const taking = take();
     await saves.begun;
     expect((await list()).data).toMatchObject([{ status: 'creating', bytes: 0 }]);
+    expect((await service.call('GET', `/v1/sandboxes/${sandboxId}`)).body.status).toBe('running');
     saves.release();
     expect((await taking).body.status).toBe('ready');
   });

@@ -60,7 +60,8 @@ describe.each(await realLayouts())('on this host, version $version', (layout) =>
     expect(await cgroups.list()).toEqual(['one']);
   });
 
-  it.runIf(layout.missing.length === 0 && layout.version === 1)('sets the limits', async () => {
+  it('sets the limits', async ({ skip }) => {
+    skip(layout.version !== 1 || layout.missing.length > 0, 'needs version 1 of control groups with every controller');
     const files = await cgroups.create('one', limits);
     const read = async (controller: string, name: string) => {
       const file = files.find((path) => path.includes(`/${controller}`)) ?? '';
@@ -73,19 +74,18 @@ describe.each(await realLayouts())('on this host, version $version', (layout) =>
     expect(await cgroups.memoryBytesOf('none')).toBe(0);
   });
 
-  it.runIf(layout.hierarchies.some((tree) => tree.controllers.includes('memory')))(
-    'counts processes that were killed for exceeding the memory limit',
-    async () => {
-      const files = await cgroups.create('one', { ...limits, memoryBytes: 16 * 1024 * 1024 });
-      expect(await cgroups.outOfMemoryKills('one')).toBe(0);
-      child = spawn('sh', ['-c', 'read go; exec dd if=/dev/zero of=/dev/null bs=200M'], {
-        stdio: ['pipe', 'ignore', 'ignore'],
-      });
-      for (const file of files) await writeFile(file, String(child.pid));
-      const exited = once(child, 'exit');
-      child.stdin?.end('go\n');
-      expect(await exited).toEqual([null, 'SIGKILL']);
-      expect(await cgroups.outOfMemoryKills('one')).toBe(1);
-    },
-  );
+  it('counts processes that were killed for exceeding the memory limit', async ({ skip }) => {
+    const limitsMemory = layout.hierarchies.some((tree) => tree.controllers.includes('memory'));
+    skip(!limitsMemory, 'needs control groups that limit memory');
+    const files = await cgroups.create('one', { ...limits, memoryBytes: 16 * 1024 * 1024 });
+    expect(await cgroups.outOfMemoryKills('one')).toBe(0);
+    child = spawn('sh', ['-c', 'read go; exec dd if=/dev/zero of=/dev/null bs=200M'], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    for (const file of files) await writeFile(file, String(child.pid));
+    const exited = once(child, 'exit');
+    child.stdin?.end('go\n');
+    expect(await exited).toEqual([null, 'SIGKILL']);
+    expect(await cgroups.outOfMemoryKills('one')).toBe(1);
+  });
 });

@@ -57,11 +57,20 @@ describe('a QMP client', () => {
     });
     turns[Symbol.dispose]();
     console.log(`longest turn ${longest.map(Math.round).join(', then ')} ms`);
+    // The answer is behind lines that were sent before it, so it has not arrived yet.
+    let isAnswered = false;
+    const answered = client.execute('query-status').then(() => {
+      isAnswered = true;
+    });
+    peer.write(`${'\n'.repeat(60_000)}{"return": {}, "id": 1}\n`);
+    await pause(500);
+    expect(isAnswered).toBe(false);
     peer.end();
     // At the rate that is allowed, the flood would take minutes.
     const startedMs = performance.now();
     await client.finish();
     expect(performance.now() - startedMs).toBeLessThan(10_000);
+    await expect(answered).rejects.toThrow('QEMU closed its monitor');
     await expect(client.execute('cont')).rejects.toThrow('QEMU closed its monitor');
   });
 
