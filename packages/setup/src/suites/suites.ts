@@ -637,7 +637,7 @@ const rows: readonly Row[] = [
     name: 'support/diagnosis',
     files: 'test/support/diagnosis/*.test.ts',
     shows: 'what a failed test, a failed hook and a suite that hangs print',
-    sources: ['test/support/diagnosis', 'test/support/{failure-report,hung-suites,skip-report,suite-times}.ts'],
+    sources: ['test/support/diagnosis', 'test/support/{compile-cache,failure-report,hung-suites,skip-report,suite-times}.ts'],
   },
   {
     name: 'templates/build',
