@@ -7,7 +7,7 @@ import { SkipReport } from './test/support/skip-report.ts';
 import { SuiteTimes } from './test/support/suite-times.ts';
 
 /**
- * Node.js itself loads the files of tests and removes their types, as it does for the service. Vite would transform them for every process anew, which
+ * Node.js itself loads the files of tests and removes their types, as it does for the service. Vite would transform them again for every process, which
  * took a fifth of the processor time of a small suite.
  */
 const loading = {

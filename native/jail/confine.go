@@ -31,8 +31,8 @@ const (
 //	confine FILE           a file that only root can read
 //	confine DESCRIPTOR     an inherited pipe or socket, for example 3
 //
-// The host replaces this program. A service runs in a PID namespace, so it is a child: this program forwards stop signals to it, kills it if it
-// ignores them, exits with its code (128 + signal if a signal ended it), and the service ends with it. Meanwhile it has the service's user and
+// The host process replaces this program. A service runs in a PID namespace, so it is a child: this program forwards stop signals to it, kills it
+// if it ignores them, exits with its code (128 + signal if a signal ended it), and the service ends with it. Meanwhile it has the service's user and
 // no privilege either.
 func confine(arguments []string) error {
 	starter := os.Getppid()

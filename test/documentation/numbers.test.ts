@@ -1,17 +1,31 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { defaultLimits, fixedLimits, formatBytes, openApiDocument, operatorLimitKeys } from '@mayfly/contract';
+import {
+  accountLimitNames,
+  defaultLimits,
+  fixedLimits,
+  formatBytes,
+  openApiDocument,
+  operatorLimitKeys,
+  sizes,
+} from '@mayfly/contract';
 import { dashboardLimits } from '@mayfly/contract/dashboard';
 import { describe, expect, it } from 'vitest';
+import { backgroundCommandsPerAccount } from '#server/app/assemble-core.ts';
 import { largestBytes as ballastBytes } from '#server/app/ballast.ts';
 import { limitSetting, readConfig } from '#server/app/config.ts';
+import { destructionPace } from '#server/app/run-service.ts';
 import {
+  drainMs,
   evictionPeriodMs,
   expiryPeriodMs,
   reconcilePeriodMs,
   retentionPeriodMs,
   snapshotPeriodMs,
 } from '#server/app/service.ts';
+import { serviceLimits } from '#server/confinement/process-cgroup.ts';
+import { maxOpenFiles, oomScores } from '#server/confinement/spec.ts';
+import { defaultPeriodMs as tlsCopyPeriodMs } from '#server/confinement/tls-copy.ts';
 import { minimumRuntimeMs } from '#server/core/admission/admit.ts';
 import { refuseDiskFactor } from '#server/core/admission/capacity.ts';
 import { maxDelayMs as auditDelayMs } from '#server/core/audit/audit-trail.ts';
@@ -26,35 +40,126 @@ import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.t
 import { hashedAtOnce, maxWaiting as maxWaitingPasswords } from '#server/core/sign-in/passwords.ts';
 import { recheckPeriodMs } from '#server/core/sign-in/session-connections.ts';
 import { touchAfterMs } from '#server/core/sign-in/session-life.ts';
+import { defaultSize as terminalSize } from '#server/core/terminals/terminals.ts';
 import { publicRequestsFactor } from '#server/core/windows/rate-windows.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
 import { guestLimits } from '#server/guest/guest-limits.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
 import { defaultConnectionLimits, handshakesPerTurn, maxConnections } from '#server/http/app.ts';
+import { smallBytes as strangerBodyBytes } from '#server/http/bodies/json-body.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
+import {
+  behindBytes as terminalBehindBytes,
+  pingMs as terminalPingMs,
+  silenceMs as terminalSilenceMs,
+} from '#server/http/sockets/terminal-socket.ts';
 import { linesPerSecond as strangerLinesPerSecond } from '#server/listening/stranger-log.ts';
-import { protocolVersion } from '#server/machines/protocol/messages.ts';
+import { maxCallBytes, maxEgressEntries, protocolVersion } from '#server/machines/protocol/messages.ts';
+import { hostCapabilities } from '#server/machines/qemu/host-capabilities.ts';
+import { machineLimits } from '#server/machines/qemu/jail/cgroup-limits.ts';
 import { hostUidRange } from '#server/machines/qemu/jail/uid-leases.ts';
+import { defaultCheckMs as logTrimPeriodMs, maxLogBytes } from '#server/machines/qemu/log-trimmer.ts';
+import { repairEveryMs } from '#server/machines/qemu/network/host/host-network.ts';
+import { defaultLookupsPerSecond } from '#server/machines/qemu/network/machine-networks.ts';
+import { refusedTcpPorts } from '#server/machines/qemu/network/plan/refused-ranges.ts';
+import { restartPauses as resolverPauses } from '#server/machines/qemu/network/resolver/resolver.ts';
 import { resolverUsers } from '#server/machines/qemu/network/resolver/resolver-users.ts';
+import {
+  idleForSeconds,
+  incompleteForSeconds,
+  mostConnections as mostHostConnections,
+} from '#server/machines/qemu/network/rules/host-ruleset.ts';
+import { defaultNetworkLimits, maxResolvedAddresses } from '#server/machines/qemu/network/rules/machine-ruleset.ts';
+import { maxLayerBytes } from '#server/machines/qemu/restore.ts';
 import { defaultSilenceMs } from '#server/machines/remote/host-connection.ts';
+import {
+  defaultRetryPauses as hostRetryPauses,
+  defaultOpenMs as hostWaitMs,
+} from '#server/machines/remote/remote-driver.ts';
+import { periodMs as eventLoopPeriodMs } from '#server/metrics/event-loop-delay.ts';
+import { databaseMs as scrapeDeadlineMs } from '#server/metrics/gauges.ts';
+import { logLimits } from '#server/process/log-rate.ts';
+import { maxShownBytes as screenBytes, scrollbackLines } from '#server/screens/emulator.ts';
+import { tailBytes } from '#server/screens/worker-screens.ts';
 import { defaultPoolDeadlines } from '#server/store/postgres/open.ts';
-import { pauses as restartPauses } from '#server/supervisor/restart-policy.ts';
+import { oldGuestDays } from '#server/supervisor/guest-age.ts';
+import { pauses as restartPauses, stableMs } from '#server/supervisor/restart-policy.ts';
+import { stopMs } from '#server/supervisor/supervised-process.ts';
+import { hostUnitName, serviceUnitName, unitFiles } from '#setup/systemd/units.ts';
+import { firstOutputMs, nextOutputMs, wholeOutputMs } from '../../packages/cli/src/logs/logs-command.ts';
+import { progressDelayMs } from '../../packages/cli/src/progress-line.ts';
+import { noticeMs } from '../../packages/cli/src/running/connection-notice.ts';
+import { ownFailure } from '../../packages/cli/src/running/exit-code.ts';
+import { pieceBytes as stdinPieceBytes } from '../../packages/cli/src/running/stdin.ts';
+import { leastPrefix } from '../../packages/cli/src/service/find-sandbox.ts';
+import { holdMs } from '../../packages/cli/src/shell/detach-keys.ts';
+import { retryPausesMs as shellPausesMs } from '../../packages/cli/src/shell/terminal-session.ts';
+import { defaultUsageDays } from '../../packages/contract/src/operations/account.ts';
+import { defaults as sdkDefaults } from '../../packages/sdk/src/settings.ts';
+import { defaultTimes as socketTimes } from '../../packages/sdk/src/terminals/web-socket.ts';
 import { documentationPages, readPage, repositoryRoot } from '../support/markdown.ts';
 import { machineDeathNoticedMs } from '../support/promises.ts';
 
 const { commands, resultBytes, bodyBytes, uploads } = defaultBudgets;
 const { service: serviceDeadlines } = machineDeadlines;
 const config = readConfig({});
+/** On the smallest host. */
+const leastServiceLimits = serviceLimits(0, 1);
+/** Of a machine whose guest has no memory. */
+const machineOverhead = machineLimits(1, 0);
+
+/** The agent, the resolver and the jail are written in Go. */
+const agent = {
+  expiryGraceMs: goConstant('guest/agent/internal/expiry/expiry.go', 'grace'),
+  expiryCheckMs: goConstant('guest/agent/internal/expiry/expiry.go', 'interval'),
+  inputWaitMs: goConstant('guest/agent/internal/execution/input.go', 'inputWait'),
+  terminalHistoryBytes: goConstant('guest/agent/internal/terminal/history.go', 'historyLen'),
+  terminalIdleMs: goConstant('guest/agent/internal/terminal/http.go', 'maxIdle'),
+};
+const resolver = {
+  fairShares: goConstant('native/net/internal/machine/rate.go', 'fairShares'),
+  openForMs: goConstant('native/net/internal/machine/machine.go', 'MaxOpenFor'),
+  memoryBytes: goConstant('native/net/internal/resolver/limits.go', 'maxMemoryBytes'),
+  threads: goConstant('native/net/internal/resolver/limits.go', 'maxThreads'),
+};
+const machineOomScore = goConstant('native/jail/limits.go', 'oomScoreAdj');
+
+/** The units of systemd. */
+const units = unitFiles({
+  checkout: '',
+  nodePath: '',
+  dataDir: '',
+  cacheDir: '',
+  stateDir: '',
+  environmentFile: '',
+  programFolders: [],
+  hostCapabilities: [],
+  serviceMemoryBytes: 0,
+  ports: [],
+});
+const directive = (unit: string, name: string): string | undefined =>
+  new RegExp(`^${name}=(.*)$`, 'm').exec(units.get(unit) ?? '')?.[1];
 
 const seconds = (ms: number): string => `${ms / 1_000} s`;
 const minutes = (ms: number): string => `${ms / 60_000} minutes`;
 const thousands = (count: number): string => count.toLocaleString('en-US');
 const usd = (microUsd: number): string => (microUsd / 1_000_000).toFixed(2);
-const words = ['zero', 'one', 'two', 'three', 'four', 'five'] as const;
+const words = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'] as const;
 /** A small number as text has it. */
 const word = (count: number): string => words[count] ?? String(count);
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const timeUnits = [
+  ['a day', 'days', 86_400_000],
+  ['an hour', 'hours', 3_600_000],
+  ['a minute', 'minutes', 60_000],
+  ['a second', 'seconds', 1_000],
+] as const;
+/** A time as text has it: "a minute", "two hours". */
+function inWords(ms: number): string {
+  const [one, many, unitMs] = timeUnits.find(([, , unit]) => ms >= unit) ?? ['a millisecond', 'milliseconds', 1];
+  return ms === unitMs ? one : `${word(ms / unitMs)} ${many}`;
+}
 
 /** What pages say, with the numbers of the code. */
 const sentences: Readonly<Record<string, readonly string[]>> = {
@@ -73,7 +178,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| ${dashboardLimits.failuresPerSource} per ${dashboardLimits.attemptWindowMinutes} minutes, and ${dashboardLimits.failuresPerEmail} with one e-mail address from anywhere |`,
     `may send ${dashboardLimits.requestsPerMinute} requests per minute over all of its sessions`,
     `accepts no byte of a response for ${seconds(defaultReadingLimits.stallMs)}, or less than ${formatBytes(defaultReadingLimits.minBytesPerSecond)}/s over ${word(defaultReadingLimits.averageMs / 60_000)} minutes, is cut`,
-    `408 if no byte arrives for ${seconds(defaultBodyPace.stallMs)} or if, after the first minute, less than ${defaultBodyPace.minBytesPerSecond} bytes per second arrive over ${seconds(defaultBodyPace.windowMs)}`,
+    `408 if no byte arrives for ${seconds(defaultBodyPace.stallMs)} or if, after the first minute, less than ${defaultBodyPace.minBytesPerSecond} bytes per second arrive over ${seconds(defaultBodyPace.windowMs)}, or less than it takes to be complete in ${inWords(defaultBodyPace.longestMs)}`,
     `Bodies over ${formatBytes(uncountedBytes)} share memory: ${formatBytes(bodyBytes.perAccount)} per account and ${formatBytes(bodyBytes.total)} in all`,
     `A body waits up to ${word(bodyWaitMs / 60_000)} minutes`,
     `an account has at most ${uploads.perAccount} of them open`,
@@ -92,7 +197,15 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `a file of ${formatBytes(ballastBytes)} in the data folder`,
     `A sandbox that holds less than ${formatBytes(leastBytes.memory)} is never evicted`,
     `enough credit for ${word(minimumRuntimeMs / 60_000)} minutes of \`small\``,
-    `| unused tickets | ${fixedLimits.ticketsPerAccount}, for a minute each |`,
+    `| background commands | ${backgroundCommandsPerAccount}; ${fixedLimits.backgroundCommandsPerSandbox} per sandbox |`,
+    `| open streams (output, stats) | ${fixedLimits.streamsPerAccount}; ${fixedLimits.streamsPerSandbox} per sandbox |`,
+    `| terminals | ${fixedLimits.terminalsPerSandbox} per sandbox, ${fixedLimits.terminalsPerAccount} per account |`,
+    `| unused tickets | ${fixedLimits.ticketsPerAccount}, for ${inWords(fixedLimits.ticketSeconds * 1_000)} each |`,
+    `half of the host's memory (at least ${formatBytes(leastServiceLimits.memoryBytes)}), ${leastServiceLimits.pids} threads and ${thousands(maxOpenFiles)} open files`,
+    `entries of an egress list; bytes of a call | ${thousands(maxEgressEntries)}; ${formatBytes(maxCallBytes)} |`,
+    `(${formatBytes((sizes.small.memoryGb * 1024 ** 3) / config.headroom.memoryOvercommit)} for \`small\`)`,
+    `measures the host ${word(1_000 / evictionPeriodMs)} times a second`,
+    `${capitalized(word(accountLimitNames.length))} of them can also be set for one account`,
     `| open connections | ${thousands(defaultConnectionLimits.connectionsPerSource)} | ${thousands(defaultGatewayLimits.connectionsPerSource)} |`,
     `| ${thousands(defaultConnectionLimits.newConnectionsBurst)}, then ${defaultConnectionLimits.newConnectionsPerSecond} | ${defaultGatewayLimits.newConnectionsBurst}, then ${defaultGatewayLimits.newConnectionsPerSecond} |`,
     `| connections of all addresses | ${thousands(maxConnections)} | ${thousands(defaultGatewayLimits.connections)} |`,
@@ -110,16 +223,23 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `${seconds(serviceDeadlines.launchMs)} to restore, ${seconds(serviceDeadlines.attachMs)} to attach, ${seconds(serviceDeadlines.teardownMs)} to clean up`,
     `Billing stops with the response either way | ${seconds(serviceDeadlines.teardownMs)} |`,
     `| ${minutes(serviceDeadlines.saveMs)} to save |`,
-    `${seconds(defaultBodyPace.stallMs)} without a byte; after a minute, ${defaultBodyPace.minBytesPerSecond} bytes per second over any ${seconds(defaultBodyPace.windowMs)}`,
+    `${seconds(defaultBodyPace.stallMs)} without a byte; after a minute, ${defaultBodyPace.minBytesPerSecond} bytes per second over any ${seconds(defaultBodyPace.windowMs)}, or what completes the body in ${inWords(defaultBodyPace.longestMs)}`,
     `after ${seconds(teardownPauses.firstMs)}, ${seconds(2 * teardownPauses.firstMs)}, ${seconds(4 * teardownPauses.firstMs)}, … ${seconds(teardownPauses.longestMs)}`,
     `nothing past the expiry is billed | ${seconds(expiryPeriodMs)} plus its teardown`,
+    `the next sweep, which starts every minute | ${seconds(expiryPeriodMs)} |`,
+    `when no service comes back | ${minutes(agent.expiryGraceMs)} and ${seconds(agent.expiryCheckMs)} past its expiry |`,
     `requests that wait for it answer 502, billing stops | ${seconds(machineDeathNoticedMs)} (observed`,
     `A preview of a machine that died says so, and its open connections are cut | ${seconds(machineDeathNoticedMs)} |`,
-    `${seconds(restartPauses.firstMs)}, growing to ${seconds(restartPauses.longestMs)}`,
+    `lookups fail meanwhile, connections stay open | ${seconds(resolverPauses.firstMs)} to ${seconds(resolverPauses.longestMs)} |`,
+    `${seconds(restartPauses.firstMs)}, growing to ${seconds(restartPauses.longestMs)} if it ends again within ${inWords(stableMs)}`,
+    `the host process is found again within ${seconds(hostRetryPauses.longestMs)}`,
+    `names what is left and exits with 1 | ${seconds(destructionPace.deadlineMs)} |`,
+    `| pauses from ${seconds(restartPauses.firstMs)} to ${seconds(restartPauses.longestMs)} |`,
     `creates answer 503 instead of waiting for it | ${seconds(defaultSilenceMs)} |`,
     `${seconds(evictionPeriodMs)} between measurements`,
     `the command's timeout plus ${seconds(resultGraceMs)}`,
     `finds its account's ${commands.perAccount} commands running`,
+    `accepted as a whole or not at all | ${seconds(agent.inputWaitMs)}, then 429 |`,
     // A stalled connection is found by the next look at all connections, of which there are six in that time.
     `Others are served meanwhile | ${seconds(defaultReadingLimits.stallMs + defaultReadingLimits.stallMs / 6)} |`,
     `ends \`completed\` with its output | ${seconds(reconcilePeriodMs)} after it is back`,
@@ -127,7 +247,99 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `Files that could not be deleted are deleted later | ${seconds(snapshotPeriodMs)} after the host process is back`,
     `${seconds(defaultPoolDeadlines.connectMs)} for a connection, ${seconds(defaultPoolDeadlines.answerMs)} for a query`,
     `loses the last calls only | ${auditDelayMs} ms |`,
-    `older than the retention (${config.retentionDays} days) are removed in the background, without delaying requests | ${retentionPeriodMs === 3_600_000 ? 'an hour' : seconds(retentionPeriodMs)} |`,
+    `older than the retention (${config.retentionDays} days) are removed in the background, without delaying requests | ${inWords(retentionPeriodMs)} |`,
+  ],
+  'docs/terminals.md': [
+    `the size, ${terminalSize.cols} by ${terminalSize.rows} for a new terminal, at most ${fixedLimits.terminalCols} by ${fixedLimits.terminalRows};`,
+    `up to ${thousands(scrollbackLines(terminalSize.cols))} lines above it (${scrollbackLines(200)} if it is 200 columns wide)`,
+    `from the last ${formatBytes(agent.terminalHistoryBytes)} of output`,
+    `when over ${formatBytes(agent.terminalHistoryBytes)} was printed while nobody was connected`,
+    `Once ${formatBytes(terminalBehindBytes)} waits for it`,
+    `does not read for ${seconds(terminalSilenceMs)} it is disconnected`,
+    `for a screen: ${formatBytes(screenBytes)} at most`,
+    `A message has at most ${formatBytes(fixedLimits.terminalMessageBytes)}`,
+    `**Limits**: ${fixedLimits.terminalsPerSandbox} terminals per sandbox and ${fixedLimits.terminalsPerAccount} per account`,
+    `open streams (${fixedLimits.streamsPerSandbox} per sandbox, ${fixedLimits.streamsPerAccount} per account)`,
+    `A terminal that had no client for ${inWords(agent.terminalIdleMs)} is hung up`,
+    `are pinged every ${seconds(terminalPingMs)}`,
+    `has not reacted for ${seconds(terminalSilenceMs)} is disconnected`,
+    `are sent the last ${formatBytes(tailBytes)} of output instead of the screen`,
+    `builds them from the last ${formatBytes(tailBytes)} of each`,
+  ],
+  'docs/metrics.md': [
+    `with a deadline of ${seconds(scrapeDeadlineMs)}`,
+    `near ${formatBytes(resultBytes.total)}: clients do not read their responses`,
+    `near ${formatBytes(bodyBytes.total)} for minutes`,
+    `their account runs ${commands.perAccount} already`,
+    `how late a timer of ${eventLoopPeriodMs} ms fired`,
+  ],
+  'docs/security.md': [
+    `root with ${Object.keys(hostCapabilities).length} capabilities`,
+    `everything root can do with ${Object.keys(hostCapabilities).length} capabilities`,
+    `memory (guest RAM + ${formatBytes(machineOverhead.memoryBytes)}), ${machineOverhead.pids} threads`,
+    `no file beyond ${Math.round((100 * maxLayerBytes(1)) / 1024 ** 3)} % of the disk's size`,
+    `mail ports (${refusedTcpPorts.join(', ')}:`,
+    `share ${defaultLookupsPerSecond} lookups per second`,
+    `stays within ${defaultLookupsPerSecond / resolver.fairShares} per second`,
+    `Per machine: ${defaultNetworkLimits.bandwidthBitsPerSecond / 1_000_000} Mbit/s each way, ${thousands(defaultNetworkLimits.packetsPerSecond)} packets/s, ${thousands(defaultNetworkLimits.connections)} connections, ${defaultNetworkLimits.newConnectionsPerSecond} new connections per second`,
+    `at most ${thousands(mostHostConnections)}, so that the ${defaultLimits.concurrentSandboxes} sandboxes of one account`,
+    `is forgotten after ${Math.floor(idleForSeconds / 3_600)} h ${(idleForSeconds % 3_600) / 60} min `,
+    `an unfinished handshake or close after ${inWords(incompleteForSeconds * 1_000)}`,
+    `the time is at most ${inWords(resolver.openForMs)}`,
+    `(up to ${thousands(maxResolvedAddresses)} each, for up to ${inWords(resolver.openForMs)})`,
+    `use ${formatBytes(resolver.memoryBytes)} of memory, ${resolver.threads} threads`,
+    `prefers machines (\`oom_score_adj\` ${machineOomScore}) and spares the service (${oomScores.service}) and the host process (${oomScores.host};`,
+    `at most ${maxOpenPerSandbox} requests open, and for each the service buffers at most ${formatBytes(guestLimits.streamWindowBytes)}`,
+    `share the gateway's ${thousands(defaultGatewayLimits.connections)} connections`,
+    `a body of at most ${formatBytes(strangerBodyBytes)}`,
+    `busy for ${guestLimits.turnMs} ms per turn of the event loop`,
+    `handled ${guestLimits.framesPerTurn} frames at a time`,
+    `in total only by ${thousands(maxConnections)} connections on each port`,
+    `the rules are restored within ${seconds(repairEveryMs)}`,
+    `Machine logs are trimmed once ${inWords(logTrimPeriodMs)}`,
+    `a machine's log stays under ${formatBytes(maxLogBytes)}`,
+    `faster than the service measures (${word(1_000 / evictionPeriodMs)} times a second)`,
+    `The set-up warns after ${oldGuestDays} days`,
+    `a ticket works once, for ${inWords(fixedLimits.ticketSeconds * 1_000)}`,
+  ],
+  'docs/operating.md': [
+    `listens on \`${config.host}:${config.port}\``,
+    `A create may take ${inWords(serviceDeadlines.launchMs + serviceDeadlines.attachMs)} and a command up to ${word(defaultLimits.maxCommandTimeoutMs / 60_000)};`,
+    `after ${seconds(restartPauses.firstMs)} at first and with growing pauses up to ${seconds(restartPauses.longestMs)}; one that ran for ${inWords(stableMs)} starts with ${seconds(restartPauses.firstMs)} again`,
+    `It is started again in ${seconds(restartPauses.firstMs)}.`,
+    `writes at most ${formatBytes(logLimits.bytesPerSecond)} per second (after a quiet time ${formatBytes(logLimits.burstBytes)} at once, ${formatBytes(logLimits.reservedBytes)} of them for warnings and errors only)`,
+    `at most ${word(strangerLinesPerSecond)} times per event and second`,
+    `every renewal, within ${seconds(tlsCopyPeriodMs)})`,
+    `took longer than ${hostWaitMs} ms\``,
+    `did not listen within ${inWords(hostWaitMs)}`,
+    `restarted by systemd ${directive(hostUnitName, 'RestartSec')} s after they end`,
+    `restarted by systemd ${directive(serviceUnitName, 'RestartSec')} s after they end`,
+    `requests in flight may finish (${seconds(drainMs)})`,
+    `after ${seconds(restartPauses.firstMs)} at first and every ${seconds(restartPauses.longestMs)} at most`,
+    `does not stop within ${inWords(stopMs)} is killed`,
+    `powers itself off ${inWords(agent.expiryGraceMs)} later`,
+    `Once they are more than ${oldGuestDays} days old`,
+  ],
+  'docs/cli.md': [
+    `a service on this machine, \`http://${config.host}:${config.port}\``,
+    `by ${defaultLimits.defaultTimeoutMinutes} minutes unless given`,
+    `(at least ${leastPrefix} characters, with or without \`sbx_\`)`,
+    `once that takes longer than ${inWords(progressDelayMs)}`,
+    `a script (at most ${formatBytes(defaultLimits.fileBytes)})`,
+    `${ownFailure}: Mayfly failed`,
+    `A command that succeeded ends with ${ownFailure} then`,
+    `keeps the last ${formatBytes(fixedLimits.spoolBytes)}`,
+    `Each request carries ${formatBytes(stdinPieceBytes)}`,
+    `if that takes longer than ${inWords(noticeMs)}, stderr says so`,
+    `If it fails for ${inWords(sdkDefaults.reconnectMs)}, the exit code is ${ownFailure}`,
+    `the default lifetime (${defaultLimits.defaultTimeoutMinutes} minutes)`,
+    `silent for ${seconds(nextOutputMs)} (${seconds(firstOutputMs)} if it has printed nothing yet), and at the latest after ${seconds(wholeOutputMs)} or ${formatBytes(fixedLimits.spoolBytes)}`,
+    `or after ${seconds(holdMs)}.`,
+    `for about ${Math.round(shellPausesMs.reduce((sum, ms) => sum + ms) / 1_000)} seconds`,
+    `nothing arrives for ${socketTimes.silenceMs / 1_000} seconds`,
+    `is sent in requests of ${formatBytes(stdinPieceBytes)}`,
+    `in the last ${defaultUsageDays} days unless given`,
+    `| ${ownFailure} | \`run\`, \`exec\` or \`shell\` itself failed |`,
   ],
   'docs/agent-protocol.md': [
     `of up to ${thousands(guestLimits.http2FrameBytes)} bytes and without padding`,
@@ -206,6 +418,11 @@ describe.each(Object.entries(sentences))('%s', (path, expected) => {
   });
 });
 
+it('the units of systemd have the limits that docs/limits.md names', () => {
+  expect(directive(serviceUnitName, 'TasksMax')).toBe(String(leastServiceLimits.pids));
+  expect(directive(serviceUnitName, 'LimitNOFILE')).toBe(String(maxOpenFiles));
+});
+
 it('all say the same of how long a create takes where machines are emulated', () => {
   const texts = [
     textOf('README.md'),
@@ -234,3 +451,12 @@ it('docs/limits.md has the default of every limit', () => {
   const defaults = operatorLimitKeys.map((key) => [limitSetting(key), defaultLimits[key]] as const);
   expect(Object.fromEntries(printed)).toEqual(Object.fromEntries(defaults));
 });
+
+/** The value of a constant in a Go file, in milliseconds if it is a time. */
+function goConstant(path: string, name: string): number {
+  const units: Readonly<Record<string, number>> = { Second: 1_000, Minute: 60_000, Hour: 3_600_000 };
+  const declaration = new RegExp(`\\b${name}\\s+= "?(\\d+)(?: << (\\d+)| \\* time\\.(\\w+))?"?$`, 'm');
+  const [, count, shift = '0', unit] = declaration.exec(readPage(path).text) ?? [];
+  if (count === undefined) throw new Error(`${path} has no constant ${name}.`);
+  return Number(count) * 2 ** Number(shift) * (unit === undefined ? 1 : (units[unit] ?? Number.NaN));
+}

@@ -19,8 +19,8 @@ const agents: GuestAgent[] = [];
 const connector = createGuestConnector();
 let counter = 0;
 /**
- * A machine that was saved more often than this has had its disk and its memory stored anew. With fewer than five layers, already the second
- * save of a machine would store its disk anew, and share nothing with the first.
+ * A machine that was saved more often than this has had its disk and its memory stored again. With fewer than five layers, already the second
+ * save of a machine would store its disk again, and share nothing with the first.
  */
 const maxLayers = length(5, 8);
 /** Random bytes that a snapshot has to keep. */
@@ -132,7 +132,7 @@ it('refuses snapshots that do not exist', async () => {
   await expect(launch('snap_unknown')).rejects.toThrow('There is no snapshot snap_unknown on this host.');
 });
 
-it('snapshots of a copy and of its original share what they have in common and outlive their parents, and many layers of disk and memory are stored anew, with the same content', async () => {
+it('snapshots of a copy and of its original share what they have in common and outlive their parents, and many layers of disk and memory are stored again, with the same content', async () => {
   const original = await launch();
   const agent = await attach(original);
   await run(agent, `head -c ${dataMib}M /dev/urandom > big; sha256sum big > sums; sync`);
@@ -177,7 +177,7 @@ it('snapshots of a copy and of its original share what they have in common and o
     expect(snapshot.files.length).toBeLessThanOrEqual(2 * maxLayers + 4);
     fileCounts.push(snapshot.files.length);
   }
-  // A save has more layers than the one before it, unless they were stored anew.
+  // A save has more layers than the one before it, unless they were stored again.
   expect(Math.min(...fileCounts)).toBeLessThan(fileCounts[0] ?? 0);
   const last = await attach(await launch(newest));
   expect(await run(last, 'sha256sum --quiet -c sums && echo same')).toBe('same');

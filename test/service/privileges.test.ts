@@ -18,7 +18,7 @@ import { type ServiceProcess, useServiceProcesses } from '../support/service-pro
 import type { ServiceData } from '../support/service-settings.ts';
 import { childrenOf, commandOf } from '../support/supervised-processes.ts';
 
-/** How many networks a service prepares in advance. */
+/** How many networks a host process prepares in advance. */
 const networksAhead = 2;
 
 const processes = useServiceProcesses();

@@ -44,8 +44,8 @@ export async function hostState(): Promise<string> {
 }
 
 /**
- * What is on the host now and was not there before, one line per resource. What earlier suites left may go meanwhile: a service that
- * starts removes what a killed one left.
+ * What is on the host now and was not there before, one line per resource. What earlier suites left may go meanwhile: a host
+ * process that starts removes what a killed one left.
  */
 export async function leftSince(before: string): Promise<string[]> {
   const known = before.split('\n');

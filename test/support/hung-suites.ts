@@ -102,7 +102,7 @@ async function endProcesses({ pid, dataDirs }: SuiteRecord): Promise<void> {
   for (const other of others.filter(isAlive)) signalProcess(other.pid, 'SIGKILL');
   for (const dataDir of dataDirs) {
     for (const machine of (await machinePids(dataDir)).values()) signalProcess(machine, 'SIGKILL');
-    // What a machine holds of the host is released by the next service that finds its data folder deleted.
+    // What a machine holds of the host is released by the next host process that finds its data folder deleted.
     await rm(dataDir, { recursive: true, force: true }).catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-import { Terminal } from '@xterm/headless';
+import headless, { type Terminal } from '@xterm/headless';
 import { openTerminal, type TestTerminal } from '#server-test/http/terminal-client.ts';
 import type { Target } from './api-requests.ts';
 
@@ -15,7 +15,7 @@ export class ShownTerminal {
 
   /** Opens a terminal of a sandbox. `query` has its size, or the session to join. */
   static async open(target: Target, sandboxId: string, query: string): Promise<ShownTerminal> {
-    const screen = new Terminal({ allowProposedApi: true });
+    const screen = new headless.Terminal({ allowProposedApi: true });
     const url = `${target.url}/v1/sandboxes/${sandboxId}/pty?${query}`;
     const shown: { terminal?: ShownTerminal } = {};
     const client = await openTerminal(url, { authorization: `Bearer ${target.key}` }, (opened) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorTable, errorTypes, type RetryCategory } from './error-table.ts';
+import { type ErrorEntry, errorTable, errorTypes, type RetryCategory } from './error-table.ts';
 
 test('every error type has the retry category of the specification', () => {
   const typesIn = (retry: RetryCategory) => errorTypes.filter((type) => errorTable[type].retry === retry);
@@ -52,9 +52,23 @@ test('lists exactly the error types and statuses of the specification, and one f
   });
 });
 
-test('says which limits a 429 can come from, and that a request that came too slowly can be sent again', () => {
+test('says which limits a 429 can come from', () => {
   const limited =
     /requests|creations|commands|streams|terminals|unused tickets|large requests|unread large responses|input/g;
   expect(errorTable.rate_limit_exceeded.cause.match(limited)).toEqual(limited.source.split('|'));
-  expect(errorTable.request_error.hint).toContain('After a 408, send it again.');
+});
+
+test('a request that arrived too slowly can be sent again, as cause, category, hint and message say', () => {
+  const { statuses, cause, retry, retryByStatus, hint, examples }: ErrorEntry = errorTable.request_error;
+  expect(cause).toContain('or it arrived too slowly (408).');
+  expect(hint).toContain('After a 408, send it again.');
+  expect(examples[statuses.indexOf(408)]).toContain('Send it again.');
+  const categories = statuses.map((status) => [status, retryByStatus?.[status] ?? retry]);
+  expect(categories).toEqual([
+    [400, 'never'],
+    [413, 'never'],
+    [414, 'never'],
+    [431, 'never'],
+    [408, 'with_backoff'],
+  ]);
 });

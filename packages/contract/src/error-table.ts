@@ -8,6 +8,8 @@ export interface ErrorEntry {
   readonly statuses: readonly [number, ...number[]];
   readonly cause: string;
   readonly retry: RetryCategory;
+  /** The category of statuses that have another one. */
+  readonly retryByStatus?: Readonly<Record<number, RetryCategory>>;
   /** What the caller can do about it. */
   readonly hint: string;
   /** One example message per status, in the order of `statuses`. */
@@ -153,8 +155,10 @@ export const errorTable = {
   },
   request_error: {
     statuses: [400, 413, 414, 431, 408],
-    cause: 'The request was rejected before it was processed: malformed JSON, oversized body, invalid URL or headers.',
+    cause:
+      'The request was rejected before it was processed: malformed JSON, oversized body, invalid URL or headers, or it arrived too slowly (408).',
     retry: 'never',
+    retryByStatus: { 408: 'with_backoff' },
     hint: 'Fix the request. After a 408, send it again.',
     examples: [
       'The body is not valid JSON. Send a JSON object encoded as UTF-8.',

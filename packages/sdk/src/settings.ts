@@ -34,7 +34,7 @@ export interface Profile {
 const defaultUrl = 'http://127.0.0.1:8080';
 /** What can be sent in a header. */
 const keyPattern = /^[\x21-\x7e]+$/;
-const defaults = { maxRetries: 4, retryDelayMs: 500, reconnectMs: 60_000 } as const;
+export const defaults = { maxRetries: 4, retryDelayMs: 500, reconnectMs: 60_000 } as const;
 
 /**
  * Where requests go. A profile that is named says it, unless the options do; otherwise the options come first, then the environment, then the

@@ -1,4 +1,11 @@
-import { defaultLimits, errorTable, type JsonSchema, openApiDocument, signalNumbers } from '@mayfly/contract';
+import {
+  defaultLimits,
+  type ErrorEntry,
+  errorTable,
+  type JsonSchema,
+  openApiDocument,
+  signalNumbers,
+} from '@mayfly/contract';
 
 /** The resources that callers see, and what they are called in TypeScript. */
 const resources: Readonly<Record<string, string>> = {
@@ -35,14 +42,14 @@ export function resourceTypes(): string {
 
 /** The error classes, one for each type of error, and the table of what to do about them. */
 export function errorClasses(): string {
-  const entries = Object.entries(errorTable);
+  const entries: readonly (readonly [string, ErrorEntry])[] = Object.entries(errorTable);
   const classes = entries.map(
     ([type, { cause }]) =>
       `/** ${cause} */\nexport class ${classOf(type)} extends ApiError {\n  declare readonly type: '${type}';\n}\n`,
   );
   const rows = entries.map(
-    ([type, { retry, hint }]) =>
-      `  ${type}: {\n    error: ${classOf(type)},\n    retry: '${retry}',\n    hint: ${quoted(hint)},\n  },\n`,
+    ([type, { retry, retryByStatus, hint }]) =>
+      `  ${type}: {\n    error: ${classOf(type)},\n    retry: '${retry}',\n${byStatus(retryByStatus)}    hint: ${quoted(hint)},\n  },\n`,
   );
   return [
     heading,
@@ -51,6 +58,12 @@ export function errorClasses(): string {
     `/** What the service recommends for each type of error. */\nexport const errorTable = {\n${rows.join('')}} as const;\n`,
     '/** The stable code of an error. */\nexport type ErrorType = keyof typeof errorTable;\n',
   ].join('\n');
+}
+
+function byStatus(categories: ErrorEntry['retryByStatus']): string {
+  if (categories === undefined) return '';
+  const fields = Object.entries(categories).map(([status, category]) => `${status}: '${category}'`);
+  return `    retryByStatus: { ${fields.join(', ')} },\n`;
 }
 
 function classOf(type: string): string {

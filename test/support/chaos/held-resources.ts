@@ -24,7 +24,7 @@ export interface HeldResources {
 }
 
 const stateDir = '/run/mayfly';
-/** How many networks a service prepares in advance. */
+/** How many networks a host process prepares in advance. */
 const networksAhead = 2;
 const cleanupDeadlineMs = 30_000;
 

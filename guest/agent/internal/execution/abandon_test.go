@@ -47,7 +47,7 @@ func TestCommandsOfTheOriginalGoOnInACopyAndBelongToNoExecution(t *testing.T) {
 		t.Fatal("the stream of the original's command stays open")
 	}
 	until(t, "the end of stdin", exists("stdin-ended"))
-	if known := g.table.All(); len(known) != 0 || g.table.running != 0 {
+	if known := g.known(); len(known) != 0 || g.table.running != 0 {
 		t.Fatalf("%d executions are known, %d running", len(known), g.table.running)
 	}
 	if left := g.table.Budget.left.Load(); left != budget {
@@ -61,7 +61,7 @@ func TestCommandsOfTheOriginalGoOnInACopyAndBelongToNoExecution(t *testing.T) {
 
 	os.WriteFile(dir+"/go", nil, 0o644)
 	until(t, "the end of the original's command", exists("done"))
-	if known := g.table.All(); len(known) != 2 {
+	if known := g.known(); len(known) != 2 {
 		t.Errorf("%d executions are known", len(known))
 	}
 	if e, err := g.table.Get("exec_running"); err != nil || e.running() || g.table.running != 0 {

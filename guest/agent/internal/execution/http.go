@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"syscall"
 
@@ -15,7 +14,6 @@ import (
 func (t *Table) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /executions", t.post)
 	mux.HandleFunc("POST /live", t.postLive)
-	mux.HandleFunc("GET /executions", t.list)
 	mux.HandleFunc("GET /executions/{id}", t.withExecution(func(e *Execution, w http.ResponseWriter, r *http.Request) error {
 		e.stream(r.Context(), w, e.captured(r.URL.Query().Get("late") == "1"))
 		return nil
@@ -99,21 +97,6 @@ func kill(e *Execution, w http.ResponseWriter, r *http.Request) error {
 		return fault.New("refused", "execution %s has ended", e.ID)
 	}
 	return noContent(w, nil)
-}
-
-func (t *Table) list(w http.ResponseWriter, r *http.Request) {
-	type row struct {
-		ID          string `json:"id"`
-		Running     bool   `json:"running"`
-		StartedAtMs int64  `json:"started_at_ms"`
-	}
-	rows := []row{}
-	for _, e := range t.All() {
-		rows = append(rows, row{e.ID, e.running(), e.StartedAt.UnixMilli()})
-	}
-	slices.SortFunc(rows, func(a, b row) int { return int(a.StartedAtMs - b.StartedAtMs) })
-	w.Header().Set("content-type", "application/json")
-	json.NewEncoder(w).Encode(map[string]any{"executions": rows})
 }
 
 // withExecution looks up the execution of a request.

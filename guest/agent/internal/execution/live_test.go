@@ -132,7 +132,7 @@ func TestOnlyTheLatestLiveCommandsAreKept(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
-	if known := g.table.All(); len(known) != maxKept {
+	if known := g.known(); len(known) != maxKept {
 		t.Fatalf("%d are kept", len(known))
 	}
 	if got := g.do("GET", "/live/kept_0?after=0", ""); got != 404 {

@@ -109,18 +109,6 @@ func (t *Table) Get(id string) (*Execution, error) {
 	return nil, fault.New("not_found", "no such execution: %s", id)
 }
 
-// All returns all executions, in no particular order.
-func (t *Table) All() (all []*Execution) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, e := range t.known {
-		if e != nil {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
 // Acknowledge drops a finished execution: the host has stored its result. A live one is kept for readers that come back, as long as there
 // is room.
 func (t *Table) Acknowledge(id string) error {

@@ -2,7 +2,6 @@ package files
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -53,7 +52,6 @@ func get(w http.ResponseWriter, r *http.Request) {
 	h.Set("content-type", "application/octet-stream")
 	h.Set("content-length", strconv.FormatInt(f.Size, 10))
 	h.Set("mayfly-size", strconv.FormatInt(f.Size, 10))
-	h.Set("mayfly-mode", fmt.Sprintf("%04o", f.Mode))
 	if n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(f, f.Size), make([]byte, 64<<10)); err != nil || n != f.Size {
 		panic(http.ErrAbortHandler) // the file shrank or the host disconnected: the stream must not look complete
 	}

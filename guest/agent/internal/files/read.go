@@ -11,11 +11,10 @@ import (
 	"mayfly/agent/internal/fsuser"
 )
 
-// File is a file opened for reading, with its size and permission bits.
+// File is a file opened for reading, with its size.
 type File struct {
 	io.ReadCloser
 	Size int64
-	Mode uint32
 }
 
 // maxUnsized limits how much is read from files that do not report their size, such as those in /proc and /sys.
@@ -50,7 +49,7 @@ func open(p string, maxBytes int64) (*File, error) {
 		f.Close()
 		return nil, err
 	}
-	r := &File{ReadCloser: f, Size: st.Size, Mode: st.Mode & 0o7777}
+	r := &File{ReadCloser: f, Size: st.Size}
 	if st.Size == 0 || isInSysfs(fd) {
 		err = r.slurp(maxBytes)
 	}

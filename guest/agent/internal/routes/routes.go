@@ -50,6 +50,7 @@ func (a *Agent) becomeAnother() {
 	a.Terminals.Abandon()
 }
 
+// hello sends the version and the kernel for hosts of earlier versions, which refuse an answer without them.
 func (a *Agent) hello(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("content-type", "application/json")
 	json.NewEncoder(w).Encode(map[string]any{"protocol": protocol, "version": a.Version, "kernel": kernel(), "boot_ms": stats.UptimeMs()})

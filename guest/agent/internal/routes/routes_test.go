@@ -21,7 +21,7 @@ func TestHandler(t *testing.T) {
 		status       int
 		key          string
 	}{
-		{"GET", "/hello", 200, "kernel"}, {"GET", "/figures", 200, "unix_ns"}, {"GET", "/executions", 200, "executions"},
+		{"GET", "/hello", 200, "kernel"}, {"GET", "/figures", 200, "unix_ns"}, {"POST", "/executions", 400, "code"},
 		{"GET", "/nothing", 404, "code"}, {"PATCH", "/hello", 404, "code"}, {"GET", "/executions/none", 404, "code"},
 	} {
 		w := httptest.NewRecorder()

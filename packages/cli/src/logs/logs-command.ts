@@ -15,10 +15,10 @@ import { apiList } from '../service/service-command.ts';
 type Options = ServiceOptions & { readonly follow?: true };
 
 /** How long to wait for the output of a running command to begin, and after that for more, before it counts as read. */
-const firstOutputMs = 2_000;
-const nextOutputMs = 300;
+export const firstOutputMs = 2_000;
+export const nextOutputMs = 300;
 /** How long the output of a running command is read at most, since one that prints all the time is never silent. */
-const wholeOutputMs = 10_000;
+export const wholeOutputMs = 10_000;
 
 const help = `
 Examples:

@@ -1,7 +1,7 @@
 import type { CliIo } from '../cli-io.ts';
 
 /** A connection that is back sooner is not worth a notice. */
-const noticeMs = 2_000;
+export const noticeMs = 2_000;
 
 /** Says on stderr that a connection was lost and when it is back, if that takes a while. */
 export class ConnectionNotice implements Disposable {

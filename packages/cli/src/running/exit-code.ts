@@ -5,7 +5,7 @@ import type { Interruption } from '../interruption.ts';
 import { failureOf } from '../service/client.ts';
 
 /** What `run`, `exec` and `shell` end with if they fail themselves, as opposed to the command in the sandbox. */
-const ownFailure = 125;
+export const ownFailure = 125;
 
 /** Ends the program with the exit code that the work returns. If the work itself fails, also for want of a key, with 125; an invalid command line stays 2. */
 export async function exitWith(work: () => Promise<number>): Promise<void> {

@@ -5,7 +5,7 @@ import { type CliIo, CommandExit, Failure } from '../cli-io.ts';
 import { hangUpCode } from '../interruption.ts';
 
 /** What one request carries. */
-const pieceBytes = 512 * 1024;
+export const pieceBytes = 512 * 1024;
 
 /** What the command reads. Undefined for a terminal and for /dev/null, unless `interactive`. */
 export function stdinOf({ stdin }: CliIo, interactive: boolean | undefined): Readable | undefined {

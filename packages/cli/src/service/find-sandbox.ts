@@ -4,7 +4,7 @@ import { Failure, usageFailure } from '../cli-io.ts';
 const wholeId = /^sbx_[a-z0-9]{24}$/;
 const shownMatches = 5;
 /** Less than this of an id means a sandbox by chance only. */
-const leastPrefix = 3;
+export const leastPrefix = 3;
 
 export interface FindOptions {
   /** Whether only a whole id or name counts. */

@@ -1,7 +1,7 @@
 const ctrlP = 0x10;
 const ctrlQ = 0x11;
 /** How long a Ctrl-P waits for the key that follows it. */
-const holdMs = 400;
+export const holdMs = 400;
 
 /** Passes on what is typed, except Ctrl-P Ctrl-Q. A Ctrl-P is held back until the next key, or for a moment. */
 export class DetachKeys {

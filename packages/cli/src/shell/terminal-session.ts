@@ -22,7 +22,7 @@ const ctrlC = 3;
 /** What Ctrl-C ends this with before there is a shell to send it to. */
 const interruptedCode = 130;
 /** Pauses before the attempts to join a terminal again after its connection was lost. */
-const retryPausesMs = [250, 500, 1_000, 2_000, 4_000, 8_000];
+export const retryPausesMs = [250, 500, 1_000, 2_000, 4_000, 8_000];
 
 /**
  * Connects the terminal of this process with one in the sandbox until its shell exits or the detach keys are typed. Joins it again after a lost connection.

@@ -88,12 +88,17 @@ test('the operations that accept a ticket, and no others, publish it as a parame
 describe('errors', () => {
   test('the error table lists every type with its cause, retry category and hint', () => {
     expect(document['x-error-table'].map(({ type }) => type)).toEqual(errorTypes);
-    for (const { type, statuses, cause, retry, hint } of document['x-error-table']) {
+    for (const { type, statuses, cause, retry, retryByStatus = {}, hint } of document['x-error-table']) {
       for (const text of [`\`${type}\``, statuses.join(', '), cause, hint]) {
         expect(document.info.description).toContain(text);
       }
       expect(Object.keys(document['x-retry-categories'])).toContain(retry);
+      for (const [status, category] of Object.entries(retryByStatus)) {
+        expect(document.info.description).toContain(`| \`${retry}\`; ${status}: \`${category}\` |`);
+      }
     }
+    const { retryByStatus } = document['x-error-table'].find(({ type }) => type === 'request_error') ?? {};
+    expect(retryByStatus).toEqual({ 408: 'with_backoff' });
   });
 
   test('only a 429 has Retry-After', () => {

@@ -67,8 +67,8 @@ export function openApiDocument(options: GuideOptions): OpenApiDocument {
 }
 
 function publishedError(type: (typeof errorTypes)[number]): PublishedError {
-  const { statuses, cause, retry, hint }: ErrorEntry = errorTable[type];
-  return { type, statuses, cause, retry, hint };
+  const { statuses, cause, retry, retryByStatus, hint }: ErrorEntry = errorTable[type];
+  return { type, statuses, cause, retry, ...(retryByStatus && { retryByStatus }), hint };
 }
 
 function sorted<Value>(record: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {

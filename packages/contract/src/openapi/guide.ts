@@ -241,8 +241,9 @@ const errors: Chapter = {
     {
       head: ['status', 'error.type', 'cause', 'retry', 'what to do'],
       rows: errorTypes.map((type) => {
-        const { statuses, cause, retry, hint }: ErrorEntry = errorTable[type];
-        return [statuses.join(', '), `\`${type}\``, cause, `\`${retry}\``, hint];
+        const { statuses, cause, retry, retryByStatus = {}, hint }: ErrorEntry = errorTable[type];
+        const others = Object.entries(retryByStatus).map(([status, category]) => `${status}: \`${category}\``);
+        return [statuses.join(', '), `\`${type}\``, cause, [`\`${retry}\``, ...others].join('; '), hint];
       }),
     },
   ],

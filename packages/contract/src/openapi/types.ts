@@ -117,6 +117,8 @@ export interface PublishedError {
   readonly statuses: readonly number[];
   readonly cause: string;
   readonly retry: string;
+  /** Of the statuses that have another category. */
+  readonly retryByStatus?: Readonly<Record<number, string>>;
   readonly hint: string;
 }
 

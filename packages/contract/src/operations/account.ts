@@ -4,7 +4,7 @@ import { fixedLimits } from '../limits.ts';
 import { accountSchema, usageSchema } from '../resources/account.ts';
 import { operation } from './operation.ts';
 
-const defaultUsageDays = 30;
+export const defaultUsageDays = 30;
 
 /** GET /account */
 export const getAccount = operation({

@@ -92,7 +92,7 @@ export class FileTooLargeError extends ApiError {
   declare readonly type: 'file_too_large';
 }
 
-/** The request was rejected before it was processed: malformed JSON, oversized body, invalid URL or headers. */
+/** The request was rejected before it was processed: malformed JSON, oversized body, invalid URL or headers, or it arrived too slowly (408). */
 export class RequestError extends ApiError {
   declare readonly type: 'request_error';
 }
@@ -192,6 +192,7 @@ export const errorTable = {
   request_error: {
     error: RequestError,
     retry: 'never',
+    retryByStatus: { 408: 'with_backoff' },
     hint: 'Fix the request. After a 408, send it again.',
   },
 } as const;

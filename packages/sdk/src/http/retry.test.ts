@@ -26,6 +26,17 @@ describe('which requests are repeated', () => {
     expect(decideRetry(lost, state)).toBeDefined();
   });
 
+  it('a request that arrived too slowly is repeated, although others of its type would fail again', () => {
+    const errorOf = (status: number) =>
+      new ApiError({ type: 'request_error', status, requestId: 'req_1', hint: '', message: 'm' });
+    for (const repeatable of [true, false]) {
+      const retried = contractTable.request_error.statuses.filter((status) =>
+        decideRetry(errorOf(status), { ...state, repeatable }),
+      );
+      expect(retried).toEqual([408]);
+    }
+  });
+
   it('responses of proxies that could not reach the service are repeated, other strange responses are not', () => {
     const retried = [404, 500, 502, 503, 504].filter((status) =>
       decideRetry(new UnexpectedResponseError('m', status), state),

@@ -28,6 +28,7 @@ const harmless: ReadonlySet<string> = new Set<ErrorType>([
   'rate_limit_exceeded',
   'capacity_unavailable',
   'provisioning_failed',
+  'request_error',
 ]);
 /** Statuses of proxies that could not reach the service, or did not get a response in time. */
 const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -48,9 +49,21 @@ export function decideRetry(error: unknown, state: RetryState): Retry | undefine
 /** Whether a request that failed in this way may succeed later. `repeatable` as in RetryState. */
 export function mayBeRepeated(error: unknown, repeatable: boolean): boolean {
   if (error instanceof ApiError) {
-    const entry = Object.hasOwn(errorTable, error.type) ? errorTable[error.type as ErrorType] : undefined;
-    return entry?.retry === 'with_backoff' && (repeatable || harmless.has(error.type));
+    return categoryOf(error) === 'with_backoff' && (repeatable || harmless.has(error.type));
   }
   if (error instanceof ConnectionError) return repeatable || !error.mayHaveHappened;
   return repeatable && error instanceof UnexpectedResponseError && proxyStatuses.has(error.status);
+}
+
+interface Entry {
+  readonly retry: string;
+  /** The category of statuses that have another one. */
+  readonly retryByStatus?: Readonly<Record<number, string>>;
+}
+
+/** The retry category of an error. Undefined if its type is not known. */
+function categoryOf({ type, status }: ApiError): string | undefined {
+  if (!Object.hasOwn(errorTable, type)) return undefined;
+  const { retry, retryByStatus }: Entry = errorTable[type as ErrorType];
+  return retryByStatus?.[status] ?? retry;
 }

@@ -60,7 +60,7 @@ interface SocketTimes {
   readonly closeMs: number;
 }
 
-const defaultTimes: SocketTimes = { silenceMs: 60_000, closeMs: 3_000 };
+export const defaultTimes: SocketTimes = { silenceMs: 60_000, closeMs: 3_000 };
 
 const lostCode = 1006;
 const decoder = new TextDecoder();

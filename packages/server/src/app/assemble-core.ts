@@ -60,7 +60,7 @@ import type { Config } from './config.ts';
 const requestsPerTurn = 16;
 const operationsPerTurn = 4;
 /** The sandboxes of an account rarely need more together. Each costs a waiting call. */
-const backgroundCommandsPerAccount = 640;
+export const backgroundCommandsPerAccount = 640;
 /** Records and files of snapshots are compared this often even if nothing is known to have changed. */
 const snapshotCheckMs = 30_000;
 

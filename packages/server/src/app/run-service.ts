@@ -77,7 +77,7 @@ export function shownKey(
 }
 
 /** A host process that ended is back within its longest pause, half a minute, and then adopts its machines. */
-const destructionPace = { deadlineMs: 120_000, pauseMs: 1_000 };
+export const destructionPace = { deadlineMs: 120_000, pauseMs: 1_000 };
 
 /** Destroys every sandbox that a stopped service left running and returns the exit code: 0 only if none is left. */
 export async function destroySandboxes(): Promise<number> {

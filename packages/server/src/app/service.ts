@@ -40,7 +40,7 @@ export const retentionPeriodMs = 3_600_000;
 export const evictionPeriodMs = 250;
 /** How soon the pool follows an alias that moved, or a template that was deleted. */
 const poolTemplatesPeriodMs = 5_000;
-const drainMs = 10_000;
+export const drainMs = 10_000;
 
 export interface ServiceOptions {
   readonly config: Config;

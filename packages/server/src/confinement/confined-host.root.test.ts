@@ -12,7 +12,7 @@ const script = `
   setInterval(() => {}, 1000);
 `;
 
-describe.runIf(process.getuid?.() === 0 && hasGo())('the host’s process', () => {
+describe.runIf(process.getuid?.() === 0 && hasGo())('the confined host process', () => {
   let child: ChildProcess | undefined;
   afterEach(async () => {
     child?.kill('SIGKILL');

@@ -22,7 +22,7 @@ import { startConfined } from './start-confined.ts';
 const possibleOutside = [
   'read a template',
   'read the database of another data folder',
-  'connect to the host of another data folder',
+  'connect to the host process of another data folder',
   'connect to an abstract socket',
   'signal another service',
   'start a process (fork)',
@@ -93,7 +93,7 @@ describe.runIf(process.getuid?.() === 0 && hasGo())('a program that is started e
       connect: {
         'a socket of root': await listenOn(join(runDir, 'root.sock'), 0o660, 0),
         'the monitor of a machine': await listenOn(join(dataDir, 'machines/one/qmp'), 0o666, 0),
-        'the host of another data folder': await listenOn(join(other.runDir, 'host.sock'), 0o660, user.gid),
+        'the host process of another data folder': await listenOn(join(other.runDir, 'host.sock'), 0o660, user.gid),
         'an abstract socket': await listenOn(`\0confined-${process.pid}`, 0, 0),
       },
       processes: {

@@ -9,7 +9,7 @@ export interface ServiceFiles {
   readonly checkout: string;
   /** The service's own part of the data folder: the only place where it can write, besides /tmp. */
   readonly serviceDir: string;
-  /** Where the sockets to the host and to agents are. */
+  /** Where the sockets of the host process and of agents are. */
   readonly runDir: string;
   /** Where Node.js finds its code compiled. */
   readonly compiledCodeDir?: string | undefined;

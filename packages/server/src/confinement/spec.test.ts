@@ -142,7 +142,7 @@ it('binds a folder before the paths inside it', () => {
   );
 });
 
-it('leaves the host the listed capabilities and every variable of its environment', () => {
+it('leaves the host process the listed capabilities and every variable of its environment', () => {
   const { nodePath, argv, checkout, cgroupProcs } = plan('arm64');
   const host = hostConfinement({
     nodePath,

@@ -55,7 +55,7 @@ export interface ServicePlan extends ProcessPlan, Omit<ServiceFiles, 'env'> {
 }
 
 /** The gateway alone serves up to 8,192 visitors, each with a connection to a sandbox's tunnel at most. */
-const maxOpenFiles = 65_536;
+export const maxOpenFiles = 65_536;
 
 /** SQLite's temporary files are in the data folder: this is for what else a library may want to write. */
 const tmpBytes = 64 * 1024 ** 2;
@@ -64,7 +64,7 @@ const tmpBytes = 64 * 1024 ** 2;
 const nowhere = '/nonexistent';
 
 /** The kernel kills the service before the host process, and nearly everything else before the service. */
-const oomScores = { service: -900, host: -999 } as const;
+export const oomScores = { service: -900, host: -999 } as const;
 
 /**
  * The service without any privilege: its user, no capability, a filter of system calls, and of the file system only its code, its part of the

@@ -23,8 +23,8 @@ export interface TlsCopyOptions {
 /** A file that cannot be copied. The message names the setting. */
 export class TlsFileError extends Error {}
 
-/** A renewed certificate is served within twice this time: the service looks for changes as often. */
-const defaultPeriodMs = 30_000;
+/** A renewed certificate is served within this time, and the few seconds until the service sees the new copy. */
+export const defaultPeriodMs = 30_000;
 
 /** Larger files are not certificates. */
 const maxFileBytes = 1024 ** 2;

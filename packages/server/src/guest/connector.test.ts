@@ -45,7 +45,7 @@ describe('attach', () => {
     const session = performServerHandshake(peer.data);
     session.on('stream', (stream) => respondJson(stream, 200, { protocol: 1, version: 'v', kernel: 'k', boot_ms: 7 }));
     const agent = await attaching;
-    expect(await agent.hello()).toEqual({ protocol: 1, version: 'v', kernel: 'k', bootMs: 7 });
+    expect(await agent.hello()).toEqual({ protocol: 1, bootMs: 7 });
     agent.close();
     await agent.closed;
     expect(peer.closed()).toBe(true);
@@ -161,7 +161,7 @@ describe('attach', () => {
         respondJson(stream, 200, { path: '/workspace/a b', bytes: content.length });
       } else {
         const content = files.get(path) ?? Buffer.alloc(0);
-        stream.respond({ ':status': 200, 'mayfly-size': content.length, 'mayfly-mode': '644' });
+        stream.respond({ ':status': 200, 'mayfly-size': content.length });
         stream.end(content);
       }
     });
@@ -186,7 +186,7 @@ describe('attach', () => {
         respondJson(stream, 200, { path: '/workspace/f', bytes: content.length });
       } else {
         const content = files.get(path) ?? Buffer.alloc(0);
-        stream.respond({ ':status': 200, 'mayfly-size': content.length, 'mayfly-mode': '644' });
+        stream.respond({ ':status': 200, 'mayfly-size': content.length });
         const pieces = Array.from({ length: 128 }, (_, at) => content.subarray(at * 65_536, (at + 1) * 65_536));
         Readable.from(pieces).pipe(stream);
       }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Registry } from 'prom-client';
 import { histogram } from './instruments.ts';
 
-const periodMs = 20;
+export const periodMs = 20;
 
 /**
  * Measures how late a timer of 20 ms fires: whatever holds the event loop delays every request by as much. Unlike the lag metrics of

@@ -16,12 +16,12 @@ const maxRows = 1000;
 const repeating = ['b', 'L', 'M', 'S', 'T', 'I', 'Z'];
 const maxRepetitions = 500;
 
-const maxShownBytes = 1024 * 1024;
+export const maxShownBytes = 1024 * 1024;
 
 /** How much xterm.js is given before the cost is checked. */
 const pieceBytes = 1024;
 
-const scrollbackLines = (cols: number) => Math.min(maxScrollbackLines, Math.floor(maxScrollbackCells / cols));
+export const scrollbackLines = (cols: number) => Math.min(maxScrollbackLines, Math.floor(maxScrollbackCells / cols));
 
 /** xterm.js has no terminal of fewer than two columns. */
 const clamp = ({ cols, rows }: TerminalSize) => ({

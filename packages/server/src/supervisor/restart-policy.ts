@@ -18,7 +18,7 @@ export type AfterEnd =
   | { readonly kind: 'give_up'; readonly exitCode: number };
 
 /** A process that ran this long is no longer starting, so its next restart is a first one again. */
-const stableMs = 60_000;
+export const stableMs = 60_000;
 
 export const pauses = { firstMs: 200, longestMs: 30_000 };
 

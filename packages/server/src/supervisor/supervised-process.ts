@@ -18,7 +18,7 @@ export interface SupervisedOptions {
 }
 
 /** How long a process may take to stop before it is killed. A service lets requests in flight finish. */
-const stopMs = 60_000;
+export const stopMs = 60_000;
 
 /** A process that is started again when it ends, until it is stopped or gives up. */
 export class SupervisedProcess {

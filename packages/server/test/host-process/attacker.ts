@@ -4,13 +4,13 @@ import type { HostileMessage } from './hostile-messages.ts';
 /** How many calls are on their way at the same time. */
 const callsAtOnce = 100;
 
-/** What was sent, by kind and by what the host had to do with it, and what the host answered to calls, by the code of its answer. */
+/** What was sent, by kind and by what the host process had to do with it, and its answers to calls, by their code. */
 export interface AttackReport {
   readonly sent: Readonly<Record<string, number>>;
   readonly answers: Readonly<Record<string, number>>;
 }
 
-/** Sends messages over as many connections as it takes. Throws if the host does anything else with one than it must. */
+/** Sends messages over as many connections as it takes. Throws if the host process does anything else with one than it must. */
 export class Attacker {
   readonly #connect: () => Promise<RawService>;
   readonly #sent = new Map<string, number>();

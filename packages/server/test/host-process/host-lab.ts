@@ -36,7 +36,7 @@ export class HostLab implements AsyncDisposable {
     this.#limits = limits;
   }
 
-  /** Starts a host. */
+  /** Starts a host process. */
   static async open(limits: Partial<HostLimits> = {}): Promise<HostLab> {
     const lab = new HostLab(await mkdtemp(join(tmpdir(), 'host-')), limits);
     await lab.startHost();
@@ -47,7 +47,7 @@ export class HostLab implements AsyncDisposable {
     return hostSocketPath(this.runDir);
   }
 
-  /** Starts a host, which adopts the machines that are alive. */
+  /** Starts a host process, which adopts the machines that are alive. */
   async startHost(): Promise<void> {
     const { driver, socketPath, serviceGid, hostLog: log } = this;
     const diskFreeBytes = async () => this.diskFreeBytes;
@@ -85,7 +85,7 @@ type Message = Readonly<Record<string, unknown>>;
 /** The service's end of a connection, byte by byte. */
 export class RawService {
   readonly socket: Socket;
-  /** Everything the host sent, except for memory events. */
+  /** Everything the host process sent, except for memory events. */
   readonly received: Message[] = [];
   readonly #deadlineMs: number;
   readonly #closed: Promise<void>;
@@ -133,7 +133,7 @@ export class RawService {
     return await this.next(({ id }) => id === call.id);
   }
 
-  /** The first message that fits, received already or later. Throws when the host closes the connection. */
+  /** The first message that fits, received already or later. Throws when the host process closes the connection. */
   async next(fits: (message: Message) => boolean): Promise<Message> {
     const found = async (): Promise<Message> => {
       for (;;) {
@@ -148,7 +148,7 @@ export class RawService {
     return await withDeadline('the message of the host', this.#deadlineMs, found());
   }
 
-  /** Resolves when the host has closed the connection. */
+  /** Resolves when the host process has closed the connection. */
   async closed(): Promise<void> {
     await withDeadline('the end of the connection', this.#deadlineMs, this.#closed);
   }

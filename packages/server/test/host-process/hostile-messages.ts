@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { maxCallBytes } from '../../src/machines/protocol/messages.ts';
 
-/** What the host must do with a message: answer it, or end the connection. */
+/** What the host process must do with a message: answer it, or end the connection. */
 export interface HostileMessage {
   readonly kind: string;
   readonly mustBe: 'answered' | 'disconnected';
@@ -162,7 +162,7 @@ function violations(validCall: fc.Arbitrary<object>): fc.Arbitrary<HostileMessag
 export interface Hostility {
   /** Machines of others, whose ids the sender found out. */
   readonly foreignIds?: readonly string[];
-  /** How many of which kind there are, as weights. A host limits how many it takes of each per second. */
+  /** How many of which kind there are, as weights. A host process limits how many it takes of each per second. */
   readonly shares?: { readonly reading: number; readonly changing: number; readonly violating: number };
 }
 

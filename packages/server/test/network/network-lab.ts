@@ -29,8 +29,8 @@ export const forbiddenAddresses = [
   '240.0.0.1',
 ];
 
-/** Settings of a service's networks besides its limits. */
-type ServiceOptions = Pick<MachineNetworksOptions, 'refusedRanges' | 'lookupsPerSecond'>;
+/** Settings of a host process's networks besides its limits. */
+type HostProcessOptions = Pick<MachineNetworksOptions, 'refusedRanges' | 'lookupsPerSecond'>;
 
 /** The lab needs root, and Go to build the helpers. */
 export const canOpenNetworkLab = process.getuid?.() === 0 && hasGo();
@@ -50,7 +50,7 @@ export class NetworkLab {
   readonly #children: ChildProcess[] = [];
   readonly #rpcs: RpcChild[] = [];
   readonly #keeper: ChildProcess;
-  #services = 0;
+  #hostProcesses = 0;
 
   private constructor() {
     const script = `
@@ -178,24 +178,24 @@ export class NetworkLab {
     return this.#resolvConfPath;
   }
 
-  /** Starts a service on the host. */
-  async service(owner = 'one', limits?: NetworkLimits, more: ServiceOptions = {}): Promise<RpcChild> {
-    const service = this.#rpc('./service-worker.ts');
-    await service.ask('open', {
+  /** Starts a host process on the host. */
+  async hostProcess(owner = 'one', limits?: NetworkLimits, more: HostProcessOptions = {}): Promise<RpcChild> {
+    const hostProcess = this.#rpc('./service-worker.ts');
+    await hostProcess.ask('open', {
       owner,
       helperPath: this.#tools.helperPath,
       jailPath: this.#jailPath,
-      resolverUid: resolverUsers.firstUid + this.#services++,
+      resolverUid: resolverUsers.firstUid + this.#hostProcesses++,
       resolvConfPath: this.#resolvConfPath,
       limits,
       ...more,
     });
-    return service;
+    return hostProcess;
   }
 
-  /** The pids of a service's mayfly-net: the broker, which is root, and its resolver. */
-  resolverPids(service: RpcChild, helperPath = this.#tools.helperPath): { broker: number; resolver: number } {
-    const broker = findChild(service.pid, helperPath);
+  /** The pids of a host process's mayfly-net: the broker, which is root, and its resolver. */
+  resolverPids(hostProcess: RpcChild, helperPath = this.#tools.helperPath): { broker: number; resolver: number } {
+    const broker = findChild(hostProcess.pid, helperPath);
     return { broker, resolver: findChild(broker, helperPath) };
   }
 

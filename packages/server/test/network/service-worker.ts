@@ -10,7 +10,7 @@ import { runStep } from '../../src/machines/qemu/steps.ts';
 import { pinoLog } from '../machines/pino-log.ts';
 import { serveRpc } from './rpc.ts';
 
-/** A service that has only its networks, on the host of the network lab. */
+/** A host process that has only its networks, on the host of the network lab. */
 const created = new Map<number, MachineNetwork>();
 const { log, lines } = pinoLog();
 let networks: MachineNetworks | undefined;

@@ -11,7 +11,7 @@ import { type Candidate, chooseVictim, type Shortage, shortagesOf, type Victim }
 /** How often one check may evict before it gives other work a turn. */
 const maxEvictionsPerCheck = 100;
 
-/** How long sandboxes stay when the disk runs short during a save: the host cancels saves first, which gives their space back. */
+/** How long sandboxes stay when the disk runs short during a save: the host process cancels saves first, which gives their space back. */
 const cancelledSaveMs = 10_000;
 
 /** The ballast is released when less than this share of its size is free. */

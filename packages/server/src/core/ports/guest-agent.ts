@@ -100,8 +100,6 @@ export interface ExecuteResult {
 
 export interface GuestHello {
   readonly protocol: number;
-  readonly version: string;
-  readonly kernel: string;
   readonly bootMs: number;
 }
 

@@ -9,13 +9,8 @@ const unixNs = z
 
 /** The body of `GET /hello`. */
 export const helloAnswer = z
-  .object({ protocol: z.literal(1), version: z.string().max(128), kernel: z.string().max(128), boot_ms: count })
-  .transform((hello) => ({
-    protocol: hello.protocol,
-    version: hello.version,
-    kernel: hello.kernel,
-    bootMs: hello.boot_ms,
-  }));
+  .object({ protocol: z.literal(1), boot_ms: count })
+  .transform((hello) => ({ protocol: hello.protocol, bootMs: hello.boot_ms }));
 
 /** The body of `POST /identity` and `POST /clock`: the guest's clock in nanoseconds. */
 export const clockAnswer = z.object({ unix_ns: unixNs }).transform((clock) => clock.unix_ns);

@@ -61,7 +61,6 @@ describe('guest answers', () => {
     { ...hello, boot_ms: -1 },
     { ...hello, boot_ms: 1.5 },
     { ...hello, boot_ms: 1e300 },
-    { ...hello, version: 'x'.repeat(129) },
   ])('refuses an invalid hello: %j', (body) => {
     expect(() => feed(jsonSink(helloAnswer), [Buffer.from(JSON.stringify(body))])).toThrow(ProtocolViolation);
   });

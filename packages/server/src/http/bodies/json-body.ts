@@ -69,7 +69,7 @@ export async function readJsonBody(
 }
 
 /** The largest body of somebody who is not signed in. */
-const smallBytes = 16_384;
+export const smallBytes = 16_384;
 
 /** Reads and parses the body of a request that needs neither key nor session. Fails with 413 if it is not small, with 400 if it is not JSON. */
 export async function readSmallJsonBody(

@@ -7,7 +7,7 @@ import type { TerminalClient, TerminalEnd } from '../../core/terminals/audience.
 import type { TerminalSession } from '../../core/terminals/session.ts';
 
 /** With so much unsent, a client is sent nothing more until most of it is gone. */
-const behindBytes = 1024 ** 2;
+export const behindBytes = 1024 ** 2;
 const behindMessages = 1_000;
 const caughtUpBytes = 256 * 1024;
 /** With so much typed that the shell has not taken, no more is read from the client. */
@@ -15,9 +15,9 @@ const typedAheadBytes = 64 * 1024;
 /** What a message that is not typed counts as. */
 const controlBytes = 64;
 /** How often a silent connection is pinged, which keeps proxies from closing it. */
-const pingMs = 15_000;
+export const pingMs = 15_000;
 /** A client that did not react for this long is gone. */
-const silenceMs = 60_000;
+export const silenceMs = 60_000;
 /** How long a client may take to close the connection after it was asked to. */
 const closeDelayMs = 5_000;
 /** The longest reason in a close frame. */

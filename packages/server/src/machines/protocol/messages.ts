@@ -15,7 +15,7 @@ export const protocolVersion = 4;
 const protocolName = 'mayfly-host';
 
 /** The most entries of an egress list, and the most bytes of one: `*.` and a domain name. */
-const maxEgressEntries = 1_000;
+export const maxEgressEntries = 1_000;
 const maxEgressEntryBytes = 255;
 
 /** The longest call is an egress list with as many names as possible, each with its quotes and comma. */

@@ -4,9 +4,9 @@ import type { Log } from '../../core/ports/runtime.ts';
 import type { QemuMachine } from './machine.ts';
 
 /** A machine's log is trimmed when it grows beyond this size. */
-const maxLogBytes = 1024 * 1024;
+export const maxLogBytes = 1024 * 1024;
 
-const defaultCheckMs = 60_000;
+export const defaultCheckMs = 60_000;
 
 /** Keeps the logs of running machines small: a guest may print to its console endlessly, or make QEMU print warnings. */
 export class LogTrimmer implements AsyncDisposable {

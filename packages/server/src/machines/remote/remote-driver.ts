@@ -32,10 +32,10 @@ export interface RemoteDriverOptions {
   readonly onOtherVersion?: (error: HostVersionMismatch) => void;
 }
 
-const defaultOpenMs = 120_000;
+export const defaultOpenMs = 120_000;
 /** At the start, an absent host process is not worth a warning for this long. */
 const quietStartMs = 10_000;
-const defaultRetryPauses = { firstMs: 50, longestMs: 2_000 };
+export const defaultRetryPauses = { firstMs: 50, longestMs: 2_000 };
 
 const fullCodes: readonly FailureCode[] = ['too_many_machines', 'disk_full'];
 

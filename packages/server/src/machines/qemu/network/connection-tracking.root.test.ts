@@ -10,7 +10,7 @@ const attempts = 300;
 
 describe.runIf(canOpenNetworkLab)("the host's connection table", () => {
   let lab: NetworkLab;
-  let service: RpcChild;
+  let hostProcess: RpcChild;
   let hostile: RpcChild;
   let innocent: RpcChild;
 
@@ -25,8 +25,8 @@ describe.runIf(canOpenNetworkLab)("the host's connection table", () => {
 
   beforeAll(async () => {
     ({ lab } = await NetworkLab.open());
-    service = await lab.service('one', { ...defaultNetworkLimits, connections, hostConnections });
-    for (const slot of [1, 2]) await service.ask('create', { slot, uid: 70_000 + slot });
+    hostProcess = await lab.hostProcess('one', { ...defaultNetworkLimits, connections, hostConnections });
+    for (const slot of [1, 2]) await hostProcess.ask('create', { slot, uid: 70_000 + slot });
     [hostile, innocent] = [await lab.guest(1, 70_001), await lab.guest(2, 70_002)];
   }, 60_000);
 
@@ -54,9 +54,9 @@ describe.runIf(canOpenNetworkLab)("the host's connection table", () => {
   });
 
   test('the connections of a machine are forgotten with it, so that the next machine in its slot can connect', async () => {
-    await service.ask('release', { slot: 1 });
+    await hostProcess.ask('release', { slot: 1 });
     expect(tracked(1)).toHaveLength(0);
-    await service.ask('create', { slot: 1, uid: 70_001 });
+    await hostProcess.ask('create', { slot: 1, uid: 70_001 });
     expect(await reach(await lab.guest(1, 70_001))).toBe('open');
   });
 });

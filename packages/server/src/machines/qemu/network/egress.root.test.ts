@@ -8,10 +8,10 @@ import { resolverUsers } from './resolver/resolver-users.ts';
 describe.runIf(canOpenNetworkLab)('egress policies', () => {
   let lab: NetworkLab;
   let internet: RpcChild;
-  let service: RpcChild;
+  let hostProcess: RpcChild;
   let guest: RpcChild;
 
-  const setEgress = (egress: EgressPolicy): Promise<unknown> => service.ask('setEgress', { slot: 5, egress });
+  const setEgress = (egress: EgressPolicy): Promise<unknown> => hostProcess.ask('setEgress', { slot: 5, egress });
   const reach = async (host: string, port = 80): Promise<string> =>
     (await guest.ask<{ outcome: string }>('connect', { host, port })).outcome;
   const lookUp = (name: string, type = 'A'): Promise<string> => guest.ask('lookup', { name, type });
@@ -33,8 +33,8 @@ describe.runIf(canOpenNetworkLab)('egress policies', () => {
         'mixed.test': ['10.0.0.1', '203.0.113.1', '169.254.169.254', '168.63.129.16'],
       },
     });
-    service = await lab.service();
-    await service.ask('create', { slot: 5, uid: 70005, egress: 'none' });
+    hostProcess = await lab.hostProcess();
+    await hostProcess.ask('create', { slot: 5, uid: 70005, egress: 'none' });
     guest = await lab.guest(5, 70005);
   }, 60_000);
 
@@ -133,12 +133,12 @@ describe.runIf(canOpenNetworkLab)('egress policies', () => {
 
   test.each(['resolver', 'broker'] as const)('a %s that dies is replaced, with all policies', async (part) => {
     await setEgress({ allow: ['b.test'] });
-    const before = lab.resolverPids(service);
+    const before = lab.resolverPids(hostProcess);
     lab.sh(`kill -9 ${before[part]}`);
     await expect.poll(() => lookUp('b.test')).toBe('198.51.100.2');
     expect(await lookUp('a.test')).toBe('ENOTFOUND');
     expect(await reach('198.51.100.2')).toBe('open');
-    const after = lab.resolverPids(service);
+    const after = lab.resolverPids(hostProcess);
     expect(Object.values(before)).not.toContain(after.broker);
     expect(Object.values(before).map(readProcessIdentity)).toEqual([undefined, undefined]);
     await setEgress('all');

@@ -16,14 +16,14 @@ describe.runIf(canOpenNetworkLab)('network limits of a machine', () => {
   let internet: RpcChild;
 
   const machine = async (slot: number, limits: object): Promise<RpcChild> => {
-    const service = await lab.service(`service ${slot}`, {
+    const hostProcess = await lab.hostProcess(`owner ${slot}`, {
       bandwidthBitsPerSecond: 200 * megabit,
       connections: 4096,
       newConnectionsPerSecond: 512,
       packetsPerSecond: 50_000,
       ...limits,
     });
-    await service.ask('create', { slot, uid: 70_000 + slot });
+    await hostProcess.ask('create', { slot, uid: 70_000 + slot });
     return lab.guest(slot, 70_000 + slot);
   };
 
@@ -60,10 +60,10 @@ describe.runIf(canOpenNetworkLab)('network limits of a machine', () => {
   test('name lookups of all machines together are limited, and others are answered afterwards', async () => {
     await internet.ask('serveDns', { address: '203.0.113.53', ttlSeconds: 1, names: { 'a.test': ['203.0.113.1'] } });
     const lookupsPerSecond = 50;
-    const service = await lab.service('lookups', undefined, { lookupsPerSecond });
+    const hostProcess = await lab.hostProcess('lookups', undefined, { lookupsPerSecond });
     const guests = await Promise.all(
       [6, 7].map(async (slot) => {
-        await service.ask('create', { slot, uid: 70_000 + slot });
+        await hostProcess.ask('create', { slot, uid: 70_000 + slot });
         return await lab.guest(slot, 70_000 + slot);
       }),
     );

@@ -27,11 +27,11 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
   const reach = async (from: RpcChild, host = '203.0.113.1'): Promise<string> =>
     (await from.ask<{ outcome: string }>('connect', { host, port: 80 })).outcome;
   const hold = (from: RpcChild, host: string): Promise<number> => from.ask('hold', { host, port: 80 });
-  const create = (service: RpcChild, slot: number): Promise<string> =>
-    service.ask('create', { slot, uid: 70_000 + slot });
+  const create = (hostProcess: RpcChild, slot: number): Promise<string> =>
+    hostProcess.ask('create', { slot, uid: 70_000 + slot });
   const guestOf = (slot: number): Promise<RpcChild> => lab.guest(slot, 70_000 + slot);
-  const eventsOf = async (service: RpcChild, name: string): Promise<LogLine[]> =>
-    (await service.ask<LogLine[]>('logLines')).filter(({ event }) => event === name);
+  const eventsOf = async (hostProcess: RpcChild, name: string): Promise<LogLine[]> =>
+    (await hostProcess.ask<LogLine[]>('logLines')).filter(({ event }) => event === name);
 
   beforeEach(async () => {
     ({ lab, internet } = await NetworkLab.open());
@@ -42,43 +42,43 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
 
   test('the host is exactly as before after the last network is released', async () => {
     const before = lab.snapshot();
-    const service = await lab.service();
-    await create(service, 0);
-    await create(service, 4095);
+    const hostProcess = await lab.hostProcess();
+    await create(hostProcess, 0);
+    await create(hostProcess, 4095);
     expect(await reach(await guestOf(4095))).toBe('open');
     expect(lab.snapshot()).not.toBe(before);
-    await service.ask('release', { slot: 0 });
-    await service.ask('release', { slot: 4095 });
-    await service.ask('release', { slot: 4095 });
-    await service.ask('close');
+    await hostProcess.ask('release', { slot: 0 });
+    await hostProcess.ask('release', { slot: 4095 });
+    await hostProcess.ask('release', { slot: 4095 });
+    await hostProcess.ask('close');
     expect(lab.snapshot()).toBe(before);
   });
 
   test("machines get through Docker's drop policy, and Docker's chain is restored afterwards", async () => {
     lab.sh(dockerRules);
     const before = lab.snapshot();
-    const service = await lab.service();
-    await create(service, 1);
+    const hostProcess = await lab.hostProcess();
+    await create(hostProcess, 1);
     const guest = await guestOf(1);
     expect(await reach(guest)).toBe('open');
     expect(await reach(guest, '192.168.77.2')).toBe('EHOSTUNREACH');
-    expect(await eventsOf(service, 'network_problem')).toEqual([]);
-    await service.ask('release', { slot: 1 });
-    await service.ask('close');
+    expect(await eventsOf(hostProcess, 'network_problem')).toEqual([]);
+    await hostProcess.ask('release', { slot: 1 });
+    await hostProcess.ask('close');
     const untouched = (text: string): string => text.replace(/packets \d+ bytes \d+/g, '');
     expect(untouched(lab.snapshot())).toBe(untouched(before));
   });
 
   test('the set-up is repaired after Docker starts and after the rules were flushed', async () => {
-    const service = await lab.service();
-    await create(service, 1);
+    const hostProcess = await lab.hostProcess();
+    await create(hostProcess, 1);
     const guest = await guestOf(1);
     lab.sh(dockerRules);
     expect(await reach(guest)).toBe('silent');
-    await service.ask('repair');
+    await hostProcess.ask('repair');
     expect(await reach(guest)).toBe('open');
     lab.sh('nft flush ruleset; sysctl -qw net.ipv4.ip_forward=1; sysctl -qw net.ipv4.ip_forward=0');
-    await service.ask('repair');
+    await hostProcess.ask('repair');
     expect(await reach(guest)).toBe('open');
     expect(await reach(guest, '203.0.113.10')).toBe('ECONNREFUSED');
   });
@@ -87,39 +87,39 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
     lab.sh(
       'nft add table ip strict; nft "add chain ip strict passing { type filter hook forward priority 0; policy drop; }"',
     );
-    const service = await lab.service();
-    const problems = await eventsOf(service, 'network_problem');
+    const hostProcess = await lab.hostProcess();
+    const problems = await eventsOf(hostProcess, 'network_problem');
     expect(problems).toHaveLength(1);
     expect(problems[0]?.what).toContain('"ip strict passing" drops forwarded packets');
     expect(problems[0]?.remedy).toContain('198.19.192.0/19');
-    await service.ask('repair');
-    expect(await eventsOf(service, 'network_problem')).toHaveLength(1);
+    await hostProcess.ask('repair');
+    expect(await eventsOf(hostProcess, 'network_problem')).toHaveLength(1);
   });
 
   test('forwarding that was on before stays on', async () => {
     lab.sh('sysctl -qw net.ipv4.ip_forward=1');
     const before = lab.snapshot();
-    const service = await lab.service();
-    await create(service, 1);
+    const hostProcess = await lab.hostProcess();
+    await create(hostProcess, 1);
     lab.sh('ip route add 192.168.77.0/24 via 203.0.113.10', internet.pid);
     expect(await reach(internet, '192.168.77.2')).toBe('open');
-    await service.ask('release', { slot: 1 });
-    await service.ask('close');
+    await hostProcess.ask('release', { slot: 1 });
+    await hostProcess.ask('close');
     expect(lab.snapshot()).toBe(before);
   });
 
   test('link addresses avoid ranges that the host has a route to', async () => {
     lab.sh('ip route add 198.19.0.0/16 dev lan0');
-    const service = await lab.service();
-    await create(service, 1);
+    const hostProcess = await lab.hostProcess();
+    await create(hostProcess, 1);
     expect(lab.sh('ip -4 -o addr show dev mf1')).toContain('10.214.192.2/31');
     expect(await reach(await guestOf(1))).toBe('open');
   });
 
   test('two host processes do not affect each other, and the last one takes the set-up down', async () => {
     const before = lab.snapshot();
-    const one = await lab.service('one');
-    const two = await lab.service('two');
+    const one = await lab.hostProcess('one');
+    const two = await lab.hostProcess('two');
     await Promise.all([create(one, 1), create(two, 2), create(one, 3), create(two, 4)]);
     const guest = await guestOf(2);
     expect(await one.ask('sweep', { liveSlots: [] })).toBe(0);
@@ -136,11 +136,11 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
 
   test('a network survives a killed host process: the next one adopts it and sweeps the orphans', async () => {
     const before = lab.snapshot();
-    const first = await lab.service();
+    const first = await lab.hostProcess();
     await create(first, 1);
     await first.ask('setEgress', { slot: 1, egress: { allow: ['a.test'] } });
     await create(first, 2);
-    const other = await lab.service('other');
+    const other = await lab.hostProcess('other');
     await create(other, 3);
     const guest = await guestOf(1);
     await guest.ask('lookup', { name: 'a.test' });
@@ -148,7 +148,7 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
     await first.kill();
     expect(await guest.ask('say', { connection })).toBe('hello');
 
-    const second = await lab.service();
+    const second = await lab.hostProcess();
     await second.ask('adopt', { slot: 1 });
     // Another host process that has leased a slot meanwhile creates a network there at any moment.
     expect(await second.ask('sweep', { liveSlots: [1], foreignSlots: [2] })).toBe(0);
@@ -174,26 +174,26 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
 
   test('the networks of an owner that is gone for ever are removed, except in slots that others have leased', async () => {
     const before = lab.snapshot();
-    const gone = await lab.service('gone');
+    const gone = await lab.hostProcess('gone');
     for (const slot of [1, 2]) await create(gone, slot);
     await gone.kill();
-    const service = await lab.service();
-    expect(await service.ask('reclaim', { owner: 'gone', slots: [1] })).toBe(1);
+    const hostProcess = await lab.hostProcess();
+    expect(await hostProcess.ask('reclaim', { owner: 'gone', slots: [1] })).toBe(1);
     expect(lab.sh('ip netns; ls /run/mayfly/networks').match(/mayfly-\d|\d.json/g)).toEqual(['mayfly-2', '2.json']);
-    expect(await service.ask('reclaim', { owner: 'gone', slots: [1, 2] })).toBe(1);
-    await service.ask('close');
+    expect(await hostProcess.ask('reclaim', { owner: 'gone', slots: [1, 2] })).toBe(1);
+    await hostProcess.ask('close');
     expect(lab.snapshot()).toBe(before);
   });
 
   test("the operator's ranges are refused, also to machines that were created before they were set", async () => {
-    const first = await lab.service();
+    const first = await lab.hostProcess();
     await create(first, 1);
     await first.ask('setEgress', { slot: 1, egress: { allow: ['203.0.113.0/24', 'a.test'] } });
     const guest = await guestOf(1);
     const [kept, cut] = [await hold(guest, '203.0.113.1'), await hold(guest, '203.0.113.2')];
     await first.kill();
 
-    const second = await lab.service('one', undefined, { refusedRanges: ['203.0.113.2', '203.0.113.128/25'] });
+    const second = await lab.hostProcess('one', undefined, { refusedRanges: ['203.0.113.2', '203.0.113.128/25'] });
     await second.ask('adopt', { slot: 1 });
     expect(await reach(guest, '203.0.113.2')).toBe('EHOSTUNREACH');
     expect(await reach(guest)).toBe('open');
@@ -205,10 +205,10 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
   });
 
   test('leftovers in a leased slot are replaced, and links of others are never touched', async () => {
-    const first = await lab.service();
+    const first = await lab.hostProcess();
     await create(first, 1);
     await first.kill();
-    const second = await lab.service();
+    const second = await lab.hostProcess();
     await create(second, 1);
     await expect(create(second, 1)).rejects.toThrow('already has a network');
     lab.sh('ip link add mf7 type veth peer name foreign');
@@ -218,29 +218,29 @@ describe.runIf(canOpenNetworkLab)('the networks of a host process', () => {
   });
 
   test('errors appear in the log with their message', async () => {
-    const service = await lab.service();
+    const hostProcess = await lab.hostProcess();
     const expectLogged = async (event: string, message: string): Promise<void> => {
       await expect
-        .poll(async () => (await eventsOf(service, event)).map(({ err }) => err?.message))
+        .poll(async () => (await eventsOf(hostProcess, event)).map(({ err }) => err?.message))
         .toContainEqual(expect.stringContaining(message));
     };
 
     lab.sh('ip link add mf7 type veth peer name foreign');
-    await expect(create(service, 7)).rejects.toThrow('File exists');
+    await expect(create(hostProcess, 7)).rejects.toThrow('File exists');
     await expectLogged('network_creation_retried', 'File exists');
 
-    await create(service, 1);
-    lab.sh(`ip netns del mayfly-1; kill -9 ${lab.resolverPids(service).broker}`);
+    await create(hostProcess, 1);
+    lab.sh(`ip netns del mayfly-1; kill -9 ${lab.resolverPids(hostProcess).broker}`);
     await expectLogged('resolver_add_failed', 'mayfly-1: no such file or directory');
 
     lab.sh('echo broken > /run/mayfly/network.json');
-    await service.ask('repair');
+    await hostProcess.ask('repair');
     await expectLogged('network_repair_failed', 'is not valid JSON');
   });
 
   test('another user cannot open the tap', async () => {
-    const service = await lab.service();
-    await create(service, 1);
+    const hostProcess = await lab.hostProcess();
+    await create(hostProcess, 1);
     await expect(lab.guest(1, 70_002)).rejects.toThrow('operation not permitted');
   });
 });

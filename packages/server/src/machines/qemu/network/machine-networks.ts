@@ -73,7 +73,7 @@ export interface MachineNetworksOptions {
  * Each lookup takes an entry of the host's connection table for half a minute, or two where the host's resolver runs on the host itself, so
  * this rate fills at most half of the smallest table.
  */
-const defaultLookupsPerSecond = 500;
+export const defaultLookupsPerSecond = 500;
 
 /** The largest number of networks that a sweep removes at a time. */
 const sweepConcurrency = 4;

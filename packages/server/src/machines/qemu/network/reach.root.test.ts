@@ -16,7 +16,7 @@ describe.runIf(canOpenNetworkLab)('reachability from a machine', () => {
   let lab: NetworkLab;
   let internet: RpcChild;
   let lan: RpcChild;
-  let service: RpcChild;
+  let hostProcess: RpcChild;
   let guest: RpcChild;
   let neighbour: RpcChild;
   let hostProgram: RpcChild;
@@ -37,9 +37,9 @@ describe.runIf(canOpenNetworkLab)('reachability from a machine', () => {
     hostProgram = lab.hostProgram();
     await hostProgram.ask('listenTcp', { port: 80 });
     await hostProgram.ask('listenUdp', { port: 123 });
-    service = await lab.service();
-    await service.ask('create', { slot: 3, uid: 70003 });
-    await service.ask('create', { slot: 4, uid: 70004 });
+    hostProcess = await lab.hostProcess();
+    await hostProcess.ask('create', { slot: 3, uid: 70003 });
+    await hostProcess.ask('create', { slot: 4, uid: 70004 });
     guest = await lab.guest(3, 70003);
     neighbour = await lab.guest(4, 70004);
     await neighbour.ask('listenTcp', { port: 80 });

@@ -50,8 +50,8 @@ export interface MachineSaverOptions {
 }
 
 /**
- * A disk with this many layers is flattened before the next one is added, because every layer makes reading slower. A snapshot with more layers of RAM
- * stores its memory anew, on top of the template's.
+ * A disk with this many layers is flattened before the next one is added, because every layer makes reading slower. A snapshot that would have more
+ * layers of RAM stores all of its memory again, on top of the template's.
  */
 const defaultMaxLayers = 8;
 

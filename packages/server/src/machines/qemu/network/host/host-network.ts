@@ -8,7 +8,7 @@ import type { HostProblem } from '../check-support.ts';
 import { type HostState, setUpHost, takeDownHost } from './host-setup.ts';
 
 /** How often the host's set-up is checked: a firewall may be reloaded, Docker started, an uplink replaced. */
-const repairEveryMs = 10_000;
+export const repairEveryMs = 10_000;
 
 export interface HostNetworkOptions {
   /** State that all host processes of the host share. */

@@ -19,12 +19,14 @@ interface ServedSlot {
 /** A helper that ran for this long is restarted with the shortest pause. */
 const stableAfterMs = 10_000;
 
+export const restartPauses = { firstMs: 50, longestMs: 5_000 };
+
 /** Answers the name lookups of all machines of a host process. Restarts its helper process when that exits, with all slots it served. */
 export class Resolver implements AsyncDisposable {
   readonly #options: ResolverOptions;
   readonly #served = new Map<number, ServedSlot>();
   readonly #closing = new AbortController();
-  readonly #backoff = new Backoff({ firstMs: 50, longestMs: 5_000 });
+  readonly #backoff = new Backoff(restartPauses);
   #current: Promise<ResolverProcess>;
 
   constructor(options: ResolverOptions) {

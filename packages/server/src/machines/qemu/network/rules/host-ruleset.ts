@@ -23,17 +23,17 @@ const connectionsSet = 'connections';
 const closedForSeconds = 10;
 
 /** The shortest time for which RFC 5382 lets a NAT remember an idle connection. The kernel's default is five days. */
-const idleForSeconds = 7_440;
+export const idleForSeconds = 7_440;
 
 /** How long an attempt to connect, or half of a close, may take. */
-const incompleteForSeconds = 60;
+export const incompleteForSeconds = 60;
 
 /** The kernel's defaults for UDP, which a host may have raised. */
 const udpSeconds = { unreplied: 30, replied: 120 } as const;
 
 /** One account's machines, at the default quota of 20, can use half of the host's connection table. */
 const tableShare = 40;
-const mostConnections = 8_192;
+export const mostConnections = 8_192;
 const fewestConnections = 256;
 
 /** How many connections the host tracks for one machine, given the size of its table (`nf_conntrack_max`). */

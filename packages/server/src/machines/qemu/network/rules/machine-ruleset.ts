@@ -27,7 +27,7 @@ export const defaultNetworkLimits: NetworkLimits = {
 };
 
 /** The most addresses that the names of an allow-list can open at a time. */
-const maxResolvedAddresses = 4096;
+export const maxResolvedAddresses = 4096;
 
 /**
  * The nftables rules of a machine's namespace, without its egress policy. The chains `egress` and `lookup` are empty until
