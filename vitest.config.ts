@@ -59,6 +59,9 @@ const inParallel = { fileParallelism: true, maxWorkers: 4 } as const;
 /** These wait for minutes. One of them waits at a time, and starts early: beside it others work. */
 const waiting = /\/(?:timeouts-and-expiry|rate-limits|expiry)\.test\.ts$/;
 
+/** Without results of an earlier run, small files come last. These are small but run for a minute or more, so they come first. */
+const smallAndLong = /\/(?:visits|pool|readers|large-bodies)\.test\.ts$/;
+
 /** These compare speeds, so they come last of those that run alone: `npm test` runs the unit tests beside the first. */
 const compareSpeeds = suites.filter(({ alone }) => alone === speeds).map(({ files }) => `/${files}`);
 
@@ -69,7 +72,9 @@ class FilesInOrder extends BaseSequencer {
     const others = sorted.filter((file) => !waits.includes(file));
     const isMeasuring = ({ moduleId }: TestSpecification) => compareSpeeds.some((file) => moduleId.endsWith(file));
     const isBeside = ({ project }: TestSpecification) => project.name === 'machines' || project.name === 'conformance';
-    const beside = others.filter(isBeside);
+    const suitesBeside = others.filter(isBeside);
+    const isLong = ({ moduleId }: TestSpecification) => smallAndLong.test(moduleId);
+    const beside = [...suitesBeside.filter(isLong), ...suitesBeside.filter((file) => !isLong(file))];
     for (const [index, file] of waits.entries()) beside.splice(index * inParallel.maxWorkers, 0, file);
     const rest = others.filter((file) => !isBeside(file));
     return [...rest.filter((file) => !isMeasuring(file)), ...rest.filter(isMeasuring), ...beside];
