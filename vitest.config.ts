@@ -53,8 +53,8 @@ const withOwnProcess = (pattern: string): string[] =>
 const allUnitTests = 'packages/*/{src,test}/**/*.test.ts';
 const unitTestsWithOwnProcess = withOwnProcess(allUnitTests);
 
-/** Some wait most of the time, so there are more than cores. With many more, emulated machines slow each other down. */
-const inParallel = { fileParallelism: true, maxWorkers: 4 } as const;
+/** Some wait most of the time, so there are more than cores. With four, the cores were never idle, and emulated machines only slowed each other down. */
+const inParallel = { fileParallelism: true, maxWorkers: 3 } as const;
 
 /** These wait for minutes. One of them waits at a time, and starts early: beside it others work. */
 const waiting = /\/(?:timeouts-and-expiry|rate-limits|expiry)\.test\.ts$/;
