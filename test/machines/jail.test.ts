@@ -1,17 +1,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { QemuMachine } from '#server/machines/qemu/machine.ts';
 import { QmpClient } from '#server/machines/qemu/qmp/qmp-client.ts';
 import { connectUnix } from '#server/system/unix-sockets.ts';
 import { createTestDriver, type TestDriver } from '../support/test-driver.ts';
 
 let host: TestDriver;
-let one: Awaited<ReturnType<TestDriver['driver']['launch']>>;
-let other: typeof one;
+let one: QemuMachine;
+/** Launched from a snapshot of the first. */
+let other: QemuMachine;
 beforeAll(async () => {
   host = await createTestDriver();
   one = await host.driver.launch({ id: 'one', size: 'small' });
-  other = await host.driver.launch({ id: 'other', size: 'small' });
+  await one.save('snap_jail');
+  other = await host.driver.launch({ id: 'other', size: 'small', snapshotId: 'snap_jail' });
 });
 afterAll(async () => {
   await Promise.all([one.destroy(), other.destroy()]);
@@ -36,15 +39,20 @@ async function statusOf(pid: number): Promise<Record<string, string>> {
   );
 }
 
-it('QEMU runs under its own uid, with seccomp, no_new_privs and no capabilities', async () => {
-  const [status, otherStatus] = [await statusOf(one.pid), await statusOf(other.pid)];
-  console.log(`Uid ${status.Uid}, Seccomp ${status.Seccomp}, NoNewPrivs ${status.NoNewPrivs}, CapBnd ${status.CapBnd}`);
-  expect(Number(status.Uid?.split('\t')[0])).toBeGreaterThan(1_000_000);
-  expect(status.Uid).not.toBe(otherStatus.Uid);
-  expect(status).toMatchObject({ Seccomp: '2', NoNewPrivs: '1', Groups: '' });
-  for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(status[set]).toBe('0000000000000000');
-  expect(await readFile(`/proc/${one.pid}/limits`, 'utf8')).toMatch(/Max core file size\s+0\s+0/);
-  expect(await readFile(`/proc/${one.pid}/cgroup`, 'utf8')).toMatch(/mayfly\/[0-9a-f]+\/one/);
+it('QEMU runs under its own uid, with seccomp, no_new_privs and no capabilities, also from a snapshot', async () => {
+  const uids = new Set<string | undefined>();
+  for (const { id, pid } of [one, other]) {
+    const status = await statusOf(pid);
+    const { Uid, Seccomp, NoNewPrivs, CapBnd } = status;
+    console.log(`${id}: Uid ${Uid}, Seccomp ${Seccomp}, NoNewPrivs ${NoNewPrivs}, CapBnd ${CapBnd}`);
+    expect(Number(Uid?.split('\t')[0])).toBeGreaterThan(1_000_000);
+    uids.add(Uid);
+    expect(status).toMatchObject({ Seccomp: '2', NoNewPrivs: '1', Groups: '' });
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(status[set]).toBe('0000000000000000');
+    expect(await readFile(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max core file size\s+0\s+0/);
+    expect(await readFile(`/proc/${pid}/cgroup`, 'utf8')).toMatch(new RegExp(`mayfly/[0-9a-f]+/${id}`));
+  }
+  expect(uids.size).toBe(2);
 });
 
 it("reserves no memory at its start, so that a machine may be larger than the host's free memory", async () => {
@@ -56,9 +64,13 @@ it("reserves no memory at its start, so that a machine may be larger than the ho
   expect(/^VmFlags:(.*)$/m.exec(ram ?? '')?.[1]?.split(' ')).toContain('nr');
 });
 
-it('QEMU, even when told to by its monitor, can neither write to the template nor open a file of another machine or the host', async () => {
-  one.detach();
-  const qmp = new QmpClient(await connectUnix(join(host.machinesDir, 'one/qmp'), AbortSignal.timeout(10_000)));
+const isRefused = /Read-only file system|Permission denied/;
+
+/** Opens files through the monitor of a machine, until it is closed. */
+async function openThroughMonitor(machine: QemuMachine) {
+  machine.detach();
+  const path = join(host.machinesDir, machine.id, 'qmp');
+  const qmp = new QmpClient(await connectUnix(path, AbortSignal.timeout(10_000)));
   await qmp.negotiate();
   const open = (filename: string, readOnly: boolean) =>
     qmp.execute('blockdev-add', {
@@ -68,12 +80,31 @@ it('QEMU, even when told to by its monitor, can neither write to the template no
       'read-only': readOnly,
       locking: 'off',
     });
+  return { open, close: () => qmp.close() };
+}
+
+it('QEMU, even when told to by its monitor, can neither write to the template nor open a file of another machine or the host', async () => {
+  const { open, close } = await openThroughMonitor(one);
   const base = await baseFolder();
   for (const name of ['disk.0', 'disk.1', 'ram.0', 'state']) {
-    await expect(open(join(base, name), false)).rejects.toThrow(/Read-only file system|Permission denied/);
+    await expect(open(join(base, name), false)).rejects.toThrow(isRefused);
   }
   await expect(open(join(host.machinesDir, 'other/disk.qcow2'), true)).rejects.toThrow('No such file');
   await expect(open('/etc/passwd', true)).rejects.toThrow('No such file');
   await open(join(host.machinesDir, 'one/disk.qcow2'), true);
-  qmp.close();
+  close();
+});
+
+it('QEMU of a copy can neither write to the files that it shares with its snapshot nor open those of the snapshot, another machine or the host', async () => {
+  const { open, close } = await openThroughMonitor(other);
+  const origin = join(host.machinesDir, 'other/origin');
+  const names = await readdir(origin);
+  expect(names).toEqual(expect.arrayContaining(['disk.0', 'disk.1', 'disk.2', 'ram.0', 'ram.1', 'ram.plan', 'state']));
+  for (const name of names) await expect(open(join(origin, name), false), name).rejects.toThrow(isRefused);
+  const snapshot = join(dirname(host.machinesDir), 'snapshots/snap_jail');
+  for (const path of [join(snapshot, 'ram.1'), join(host.machinesDir, 'one/disk.qcow2'), '/etc/passwd']) {
+    await expect(open(path, true), path).rejects.toThrow('No such file');
+  }
+  await open(join(origin, 'disk.2'), true);
+  close();
 });

@@ -145,6 +145,14 @@ it('snapshots of a copy and of its original share what they have in common and o
   console.log(`first snapshot ${all} bytes, second ${added} more`);
   expect(all).toBeGreaterThan(dataMib * 1024 ** 2);
   expect(added).toBeLessThan(all / 2);
+  const fileOf = (id: string, name: string) => stat(join(snapshotsDir(), id, name));
+  for (const name of ['ram.1', 'disk.2']) {
+    expect((await fileOf('snap_second', name)).ino, name).toBe((await fileOf('snap_parent', name)).ino);
+  }
+  // The layer of what was written to the disk between the two, without what was on it before.
+  const ownDiskBytes = (await fileOf('snap_second', 'disk.3')).blocks * 512;
+  console.log(`${ownDiskBytes} bytes of that on the disk`);
+  expect(ownDiskBytes).toBeLessThan(dataMib * 1024 ** 2);
 
   const copy = await launch('snap_second');
   const copied = await attach(copy);
