@@ -8,13 +8,21 @@ import { machinePids } from '../support/machine-processes.ts';
 import { unlimitedRates } from '../support/service-settings.ts';
 import { deleteSnapshot, listSnapshots, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
-import { askWitness, startWitness, type WitnessSecrets, type WitnessState } from '../support/witness.ts';
+import {
+  askWitness,
+  expectCountingOn,
+  startWitness,
+  type WitnessSecrets,
+  type WitnessState,
+} from '../support/witness.ts';
 
 const copies = length(3, 10);
 const forkCount = length(2, 3);
 /** Memory that is most of the snapshot, and that no copy changes. */
 const ballastMib = 32;
 const dirtiedMib = length(64, 2_048);
+/** Copies of a sandbox that is building. */
+const busyCopies = length(1, 10);
 /** Few files and a pause between two builds: at full length, builds keep the machine as busy as it can be. */
 const build = { files: length(50, 200), pauseSeconds: length(0.5, 0) };
 let service: TestService;
@@ -42,6 +50,7 @@ describe('the original', () => {
     expect(after).toMatchObject({ pid: before.pid, ballast_intact: true, connected: true });
     expect(after.counted).toBeGreaterThan(before.counted);
     expect(after.nameless).toBe('written before the snapshot\nwritten after the snapshot\n');
+    await expectCountingOn(service, original.id, after);
     const read = (await (await call(service, 'GET', `/sandboxes/${original.id}`)).json()) as SandboxBody;
     expect(read.status).toBe('running');
     expect(await listSnapshots(service)).toEqual([snapshot]);
@@ -101,13 +110,9 @@ describe(`${copies} copies at once`, () => {
   it('produce different random numbers from their first command on, also in a process that was running in the snapshot', async () => {
     const secrets = await each((id) => askWitness<WitnessSecrets>(service, id, 'secrets'));
     secrets.push(await askWitness<WitnessSecrets>(service, original.id, 'secrets'));
-    const different = (kind: keyof WitnessSecrets) => new Set(secrets.map((made) => made[kind])).size;
-    const all = copies + 1;
-    expect({ getrandom: different('getrandom'), uuid: different('uuid'), tls: different('tls') }).toEqual({
-      getrandom: all,
-      uuid: all,
-      tls: all,
-    });
+    const kinds = ['getrandom', 'uuid', 'tls', 'tls_key'] as const;
+    const different = kinds.map((kind) => [kind, new Set(secrets.map((made) => made[kind])).size]);
+    expect(different).toEqual(kinds.map((kind) => [kind, copies + 1]));
     const drawn = await each((id) => output(service, id, 'head -c 16 /dev/urandom | od -An -tx1'));
     expect(new Set(drawn).size).toBe(copies);
   });
@@ -119,12 +124,13 @@ describe(`${copies} copies at once`, () => {
   });
 
   it('have the memory, open files, local connections and server of the instant', async () => {
-    const states = await each((id) => askWitness(service, id, 'state'));
-    for (const state of states) {
+    await each(async (id) => {
+      const state = await askWitness(service, id, 'state');
       expect(state).toMatchObject({ pid: before.pid, ballast_intact: true, connected: true });
       expect(state.nameless).toBe('written before the snapshot\n');
       expect(state.counted).toBeGreaterThan(before.counted);
-    }
+      await expectCountingOn(service, id, state);
+    });
   });
 
   it('have an identity of their own and the right clock', async () => {
@@ -179,8 +185,9 @@ describe(`${copies} copies at once`, () => {
   });
 });
 
-it(`${dirtiedMib} MiB of dirtied memory and a build that runs during the snapshot are the same in the copy`, async () => {
-  expect(await askWitness(service, original.id, `dirty ${dirtiedMib}`)).toMatchObject({ ballast_intact: true });
+it(`${dirtiedMib} MiB of dirtied memory and a build that runs during the snapshot are the same in every copy`, async () => {
+  const dirtied = await askWitness(service, original.id, `dirty ${dirtiedMib}`);
+  expect(dirtied).toMatchObject({ pid: before.pid, ballast_intact: true, connected: true });
   await output(
     service,
     original.id,
@@ -191,18 +198,29 @@ it(`${dirtiedMib} MiB of dirtied memory and a build that runs during the snapsho
   console.log(
     `${dirtiedMib} MiB dirtied: taken in ${Math.round(performance.now() - startedAt)} ms, ${Math.round(taken.bytes / 1024 ** 2)} MiB on disk`,
   );
-  const copy = await createSandbox(service, { snapshot_id: taken.id });
-  await Promise.all(
-    [original, copy].map(async ({ id }) => {
-      expect((await askWitness(service, id, 'state')).ballast_intact).toBe(true);
-      // The build goes on in both, until a round is complete. A file of an earlier round would be a write that was lost.
+  const made = await Promise.all(
+    Array.from({ length: busyCopies }, () => createSandbox(service, { snapshot_id: taken.id })),
+  );
+  const all = [original, ...made];
+  const machineIds = await Promise.all(
+    all.map(async ({ id }) => {
+      // The build goes on in all of them, until a round is complete. A file of an earlier round would be a write that was lost.
       const stop = 'touch build/stop; until [ -e build/stopped ]; do sleep 0.2; done';
       const compare =
         "cat build/*.c | sha256sum | cmp - build/sum && grep -ho 'return [0-9]*' build/*.c | sort | uniq -c";
       const rounds = await output(service, id, `${stop}; ${compare}`);
       expect(rounds).toMatch(new RegExp(`^${build.files} return [0-9]+$`));
-      await deleteSandbox(service, id);
+      const state = await askWitness(service, id, 'state');
+      const { pid, nameless } = dirtied;
+      expect(state).toMatchObject({ pid, nameless, ballast_intact: true, connected: true });
+      expect(state.counted).toBeGreaterThanOrEqual(dirtied.counted);
+      await expectCountingOn(service, id, state);
+      const [hostname, machineId] = (await output(service, id, 'hostname; cat /etc/machine-id')).split('\n');
+      expect(hostname).toBe(id.replaceAll('_', '-'));
+      return machineId;
     }),
   );
+  expect(new Set(machineIds).size).toBe(all.length);
+  await Promise.all(all.map(({ id }) => deleteSandbox(service, id)));
   await deleteSnapshot(service, taken.id);
-});
+}, 1_800_000);

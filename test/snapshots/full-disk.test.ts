@@ -6,7 +6,7 @@ import { runProgram } from '#server/system/run-program.ts';
 import { call, createSandbox, output, type SandboxBody } from '../support/api-requests.ts';
 import { unlimitedRates } from '../support/service-settings.ts';
 import { mountSmallFileSystem, type SmallFileSystem } from '../support/small-file-system.ts';
-import { listSnapshots, takeSnapshot } from '../support/snapshots.ts';
+import { listSnapshots, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { askWitness, startWitness } from '../support/witness.ts';
 
@@ -18,6 +18,9 @@ const ballastMib = 300;
 let fileSystem: SmallFileSystem;
 let service: TestService;
 let sandbox: SandboxBody;
+/** A snapshot of the sandbox, and a copy made from it, which runs. */
+let taken: SnapshotBody;
+let copy: SandboxBody;
 beforeAll(async () => {
   // A different file system from the cache: the first save copies the template.
   fileSystem = await mountSmallFileSystem(9_000);
@@ -57,28 +60,19 @@ async function fillUpTo(leftBytes: number): Promise<() => Promise<void>> {
   return release;
 }
 
-async function expectNothingLeft(): Promise<void> {
-  expect(await listSnapshots(service)).toEqual([]);
+/** Fails unless these are the only snapshots, no file of another save is left, and the sandbox goes on. */
+async function expectSnapshots(snapshotIds: readonly string[]): Promise<void> {
+  expect((await listSnapshots(service)).map(({ id }) => id)).toEqual(snapshotIds);
   const machine = join(fileSystem.path, 'machines', sandbox.id);
-  await expect.poll(() => readdir(join(fileSystem.path, 'snapshots'))).toEqual([]);
+  await expect.poll(() => readdir(join(fileSystem.path, 'snapshots'))).toEqual(snapshotIds);
   await expect.poll(async () => (await readdir(machine)).filter((name) => name.startsWith('memory'))).toEqual([]);
   expect(await askWitness(service, sandbox.id, 'state')).toMatchObject({ ballast_intact: true });
 }
 
 const take = () => call(service, 'POST', `/sandboxes/${sandbox.id}/snapshots`);
 
-it('a snapshot that would touch the reserve is refused before anything is written', async () => {
-  const release = await fillUpTo(1.6 * reserveMib * mib);
-  const refused = await take();
-  expect([refused.status, ((await refused.json()) as { error: { type: string } }).error.type]).toEqual([
-    503,
-    'capacity_unavailable',
-  ]);
-  await release();
-  await expectNothingLeft();
-});
-
-it('a disk that fills up in the middle of a save fails the save, and neither the sandbox nor anything else', async () => {
+/** Fills the disk in the middle of a save, which fails. */
+async function fillDuringSave(): Promise<void> {
   const memory = join(fileSystem.path, 'machines', sandbox.id, 'memory');
   const taking = take();
   await expect
@@ -88,16 +82,49 @@ it('a disk that fills up in the middle of a save fails the save, and neither the
   const failed = await taking;
   expect(failed.status).toBe(503);
   await release();
-  await expectNothingLeft();
-  expect(((await (await call(service, 'GET', `/sandboxes/${sandbox.id}`)).json()) as SandboxBody).status).toBe(
-    'running',
-  );
+}
+
+async function expectRunning({ id }: SandboxBody): Promise<void> {
+  expect(((await (await call(service, 'GET', `/sandboxes/${id}`)).json()) as SandboxBody).status).toBe('running');
+}
+
+it('a snapshot that would touch the reserve is refused before anything is written', async () => {
+  const release = await fillUpTo(1.6 * reserveMib * mib);
+  const refused = await take();
+  expect([refused.status, ((await refused.json()) as { error: { type: string } }).error.type]).toEqual([
+    503,
+    'capacity_unavailable',
+  ]);
+  await release();
+  await expectSnapshots([]);
+});
+
+it('a disk that fills up in the middle of a save fails the save, and neither the sandbox nor anything else', async () => {
+  await fillDuringSave();
+  await expectSnapshots([]);
+  await expectRunning(sandbox);
 });
 
 it('with room again, the next save succeeds, and its copy is whole', async () => {
-  const taken = await takeSnapshot(service, sandbox.id);
+  await output(service, sandbox.id, 'sync');
+  taken = await takeSnapshot(service, sandbox.id);
   console.log(`${Math.round(taken.bytes / mib)} MiB on disk with ${ballastMib} MiB of random bytes in memory`);
-  const copy = await createSandbox(service, { snapshot_id: taken.id });
+  copy = await createSandbox(service, { snapshot_id: taken.id });
   expect(await askWitness(service, copy.id, 'state')).toMatchObject({ ballast_intact: true });
   expect(await output(service, copy.id, 'echo ready')).toBe('ready');
+});
+
+it('a save that fails because the disk is full takes nothing from an earlier snapshot and its copy, with which it shares files', async () => {
+  // A guest that has something to write while the disk of the host is full gets an error.
+  for (const { id } of [sandbox, copy]) await output(service, id, 'sync');
+  await fillDuringSave();
+  await expectSnapshots([taken.id]);
+  for (const each of [sandbox, copy]) await expectRunning(each);
+  const sum = await output(service, sandbox.id, 'cksum < witness.py');
+  const another = await createSandbox(service, { snapshot_id: taken.id });
+  for (const { id } of [copy, another]) {
+    expect(await askWitness(service, id, 'state')).toMatchObject({ ballast_intact: true, connected: true });
+    // From the layers of the disk, not from the guest's memory.
+    expect(await output(service, id, 'dd if=witness.py iflag=direct bs=64K status=none | cksum')).toBe(sum);
+  }
 });

@@ -129,7 +129,8 @@ it('a tree that is being written is consistent in every copy, through rounds of 
       await service.kill();
       // Set-up was run on an empty cache.
       const second = await rebuiltTemplate(preparedHost(), folder);
-      await replaceByZeros(second.templates.small.ramPath);
+      const { ramPath, statePath, diskPath, manifest } = second.templates.small;
+      for (const path of [ramPath, statePath, diskPath, manifest.basePath]) await replaceByZeros(path);
       await rm(first.templates.small.folder, { recursive: true });
       service = await startServiceProcess(data, settings, second);
     }

@@ -52,6 +52,7 @@ it('kills at random moments while snapshots are taken, copied, rolled back to an
   const answers: string[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const doomed = spare ?? (await takeSnapshot(service, undone.id)).id;
+    await output(service, undone.id, 'touch progress');
     const work = [
       attempt(service, 'take', `/sandboxes/${witness.id}/snapshots`),
       attempt(service, 'copy', '/sandboxes', { template: 'kept' }),
@@ -63,7 +64,8 @@ it('kills at random moments while snapshots are taken, copied, rolled back to an
     const side = (['both', 'host', 'service'] as const)[round % 3] ?? 'both';
     if (side === 'both') await service.kill();
     else expect(service.killOne(side)).toBe(true);
-    answers.push(`${side} killed: ${(await Promise.all(work)).join(', ')}`);
+    const answered = await Promise.all(work);
+    answers.push(`${side} killed: ${answered.join(', ')}`);
     if (side === 'both') await service.start();
 
     const health = async () => (await fetch(`${service.url}/healthz`).catch(() => ({ status: 0 }))).status;
@@ -95,6 +97,8 @@ it('kills at random moments while snapshots are taken, copied, rolled back to an
     expect(state.counted).toBeGreaterThan(counted);
     counted = state.counted;
     expect(mark).toBe('kept');
+    // A rollback that was confirmed has happened.
+    if (answered.includes('roll back 200')) expect(await output(service, undone.id, 'ls')).not.toContain('progress');
     expect(await askWitness(service, copy.id, 'state')).toMatchObject({ ballast_intact: true, connected: true });
     if (ids.includes(doomed)) {
       const undeleted = await createSandbox(service, { snapshot_id: doomed });

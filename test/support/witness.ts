@@ -20,7 +20,9 @@ export interface WitnessState {
 export interface WitnessSecrets {
   readonly getrandom: string;
   readonly uuid: string;
+  /** The random bytes in the first message of a TLS client, and the key in it. */
   readonly tls: string;
+  readonly tls_key: string;
 }
 
 interface WitnessOptions {
@@ -54,4 +56,14 @@ export async function askWitness<Answer = WitnessState>(
   // Without another process: starting one takes an emulated machine longer than the answer.
   const script = `exec 3<>/dev/tcp/127.0.0.1/${witnessPort}; echo '${request}' >&3; read -r answer <&3 && echo "$answer"`;
   return JSON.parse(await output(target, sandboxId, script, 300_000)) as Answer;
+}
+
+/** Waits until the program has counted on since it said this: it runs. */
+export async function expectCountingOn(
+  target: Target,
+  sandboxId: string,
+  { counted }: Pick<WitnessState, 'counted'>,
+): Promise<void> {
+  const ask = () => askWitness<Pick<WitnessState, 'counted'>>(target, sandboxId, 'counted');
+  await expect.poll(async () => (await ask()).counted).toBeGreaterThan(counted);
 }

@@ -43,8 +43,8 @@ def count():
         time.sleep(0.2)
 
 
-def tls_random():
-    """The random bytes of a TLS client's first message."""
+def tls_secrets():
+    """The random bytes of a TLS client's first message, and its key, which OpenSSL draws from another generator."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     # Not the default context, which reads more than a hundred certificates.
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).wrap_bio(incoming, outgoing, server_hostname="example.com")
@@ -52,7 +52,10 @@ def tls_random():
         client.do_handshake()
     except ssl.SSLWantReadError:
         pass
-    return outgoing.read()[11:43].hex()
+    hello = outgoing.read()
+    # The X25519 key, after the number of its group and its length. A hybrid one that is offered too comes before it.
+    key = hello.rindex(bytes.fromhex("001d0020")) + 4
+    return {"tls": hello[11:43].hex(), "tls_key": hello[key : key + 32].hex()}
 
 
 def is_intact():
@@ -77,8 +80,12 @@ def state(_):
     }
 
 
+def count_so_far(_):
+    return {"counted": counted}
+
+
 def secrets(_):
-    return {"getrandom": os.getrandom(16).hex(), "uuid": str(uuid.uuid4()), "tls": tls_random()}
+    return {"getrandom": os.getrandom(16).hex(), "uuid": str(uuid.uuid4()), **tls_secrets()}
 
 
 def note(text):
@@ -94,7 +101,7 @@ def dirty(mib):
     return state(mib)
 
 
-requests = {"state": state, "secrets": secrets, "note": note, "dirty": dirty}
+requests = {"state": state, "counted": count_so_far, "secrets": secrets, "note": note, "dirty": dirty}
 
 
 class Handler(socketserver.StreamRequestHandler):
