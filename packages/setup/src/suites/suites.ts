@@ -292,11 +292,11 @@ const rows: readonly Row[] = [
   },
   {
     name: 'kvm/machine',
-    shows: 'accelerator, jail and clock of a machine on KVM',
+    shows: 'accelerator, jail and clock of a machine on KVM, and its way through save, copy and rollback',
     sources: [
       ...jail,
       ...driver,
-      ...server('machines/qemu/template'),
+      ...savedMemory,
       ...setup('outer-machine', 'steps/engine.ts', 'commands/kvm-tests.ts'),
       'vitest.kvm.config.ts',
       'test/kvm/global-setup.ts',
@@ -420,7 +420,10 @@ const rows: readonly Row[] = [
   {
     name: 'machines/jail',
     shows: 'QEMU has no privileges and reaches no file of others',
-    sources: [...jail, ...server('machines/qemu/argv.ts', 'machines/qemu/machine-process.ts')],
+    sources: [
+      ...jail,
+      ...server('machines/qemu/{argv,machine-process,restore}.ts', 'machines/qemu/snapshots/restore-files.ts'),
+    ],
   },
   {
     name: 'machines/leaks',
