@@ -12,7 +12,7 @@ let data: ServiceData;
 let settings: Readonly<Record<string, string>>;
 let service: ServiceProcess;
 let sandbox: SandboxBody;
-/** Id and process of the sandbox's machine. */
+/** Id and process of the sandbox's machine, which a rollback replaces. */
 let machine: [string, number] | undefined;
 beforeAll(async () => {
   data = await newServiceData();
@@ -81,6 +81,9 @@ it('a snapshot has the processes of the instant, in a copy with an identity of i
   await exec(service, sandbox.id, 'rm mark');
   await rollBack(service, sandbox.id, taken.id);
   expect(await output(service, sandbox.id, 'cat mark; pkill -xc sleep')).toBe('kept\n1');
+  const replaced = machine;
+  machine = [...(await machinePids(data.dataDir))].find(([id]) => id.startsWith('roll_'));
+  expect([machine, replaced]).not.toContain(undefined);
   await deleteSnapshot(service, taken.id);
 });
 

@@ -18,13 +18,14 @@ it.each([
 
 describe('the suite of the service', () => {
   it.each([
-    ['runs on arm64', 'arm64', [], false],
-    ['is left out on x86_64', 'x64', [], true],
-    ['is left out on x86_64 if others are named', 'x64', ['test/machines/driver.test.ts', 'test/kvm'], true],
-    ['runs on x86_64 if it is named', 'x64', ['test/kvm/service.test.ts'], false],
-    ['runs on x86_64 if it is named by its path', 'x64', ['./test/kvm/service.test.ts'], false],
-    ['runs on x86_64 if it is named without its folder', 'x64', ['service.test.ts'], false],
-  ])('%s', (_, arch, files, isLeftOut) => {
-    expect(leavesOutService(arch, files)).toBe(isLeftOut);
+    ['runs on arm64', 'arm64', true, [], false],
+    ['is left out of the short form on x86_64', 'x64', true, [], true],
+    ['is left out there if others are named', 'x64', true, ['test/machines/driver.test.ts', 'test/kvm'], true],
+    ['runs there if it is named', 'x64', true, ['test/kvm/service.test.ts'], false],
+    ['runs there if it is named by its path', 'x64', true, ['./test/kvm/service.test.ts'], false],
+    ['runs there if it is named without its folder', 'x64', true, ['service.test.ts'], false],
+    ['runs in the full form on x86_64', 'x64', false, [], false],
+  ])('%s', (_, arch, short, files, isLeftOut) => {
+    expect(leavesOutService(arch, { short, files })).toBe(isLeftOut);
   });
 });
