@@ -45,7 +45,7 @@ import { publicRequestsFactor } from '#server/core/windows/rate-windows.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
 import { guestLimits } from '#server/guest/guest-limits.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
-import { defaultConnectionLimits, handshakesPerTurn, maxConnections } from '#server/http/app.ts';
+import { defaultConnectionLimits, handshakePace, maxConnections } from '#server/http/app.ts';
 import { smallBytes as strangerBodyBytes } from '#server/http/bodies/json-body.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
@@ -211,7 +211,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| connections of all addresses | ${thousands(maxConnections)} | ${thousands(defaultGatewayLimits.connections)} |`,
     `| ${publicRequestsFactor} × \`MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE\` |`,
     `| passwords that are verified at the same time | ${hashedAtOnce}, while ${maxWaitingPasswords} wait, over all addresses |`,
-    `${capitalized(word(handshakesPerTurn))} TLS handshakes continue per turn`,
+    `${capitalized(word(handshakePace.perTurn))} TLS handshakes begin per turn`,
     `| ${defaultGatewayLimits.refusedRequestsPerMinute} per minute | 429 \`rate_limited\``,
     `refused and unauthenticated requests | ${strangerLinesPerSecond} per event and second | ${strangerLinesPerSecond} per event and second |`,
   ],
