@@ -26,6 +26,7 @@ import {
 import { serviceLimits } from '#server/confinement/process-cgroup.ts';
 import { maxOpenFiles, oomScores } from '#server/confinement/spec.ts';
 import { defaultPeriodMs as tlsCopyPeriodMs } from '#server/confinement/tls-copy.ts';
+import { maxCredentialParts } from '#server/core/accounts/authenticate.ts';
 import { minimumRuntimeMs } from '#server/core/admission/admit.ts';
 import { refuseDiskFactor } from '#server/core/admission/capacity.ts';
 import { maxDelayMs as auditDelayMs } from '#server/core/audit/audit-trail.ts';
@@ -365,6 +366,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `${thousands(defaultGatewayLimits.connectionsPerSource)} per source address (${defaultGatewayLimits.newConnectionsBurst} new ones at once, then ${defaultGatewayLimits.newConnectionsPerSecond} per second)`,
     `${defaultGatewayLimits.streamsPerConnection} requests at once over one HTTP/2 connection, ${formatBytes(defaultGatewayLimits.headerBytes)} of headers each way`,
     `${minutes(defaultGatewayLimits.idleMs)} without a byte, ${word(defaultGatewayLimits.keepAliveMs / 60_000)} minute for a connection without requests`,
+    `more than ${maxCredentialParts.lookedUp} parts that may be keys, or ${maxCredentialParts.inAll} in all`,
   ],
   'docs/setup.md': [
     `user and group ids ${hostUidRange.firstUid} to ${resolverUsers.firstUid + resolverUsers.slots - 1} for machines`,
@@ -393,6 +395,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `looked at every ${seconds(defaultReadingLimits.stallMs / 6)}`,
     `${formatBytes(resultBytes.perAccount)} per account, ${formatBytes(resultBytes.total)} in total`,
     `${commands.perAccount} commands of an account run at once`,
+    `${capitalized(word(defaultGatewayLimits.handshakesPerTurn))} handshakes begin per turn`,
   ],
   'docs/decisions/slow-bodies.md': [
     `every request with a body every ${seconds(defaultBodyPace.checkMs)}`,
