@@ -33,7 +33,12 @@ import { maxDelayMs as auditDelayMs } from '#server/core/audit/audit-trail.ts';
 import { defaultBudgets } from '#server/core/budgets/budgets.ts';
 import { roomWaitMs as bodyWaitMs } from '#server/core/budgets/held-body.ts';
 import { roomWaitMs as resultWaitMs, uncountedBytes } from '#server/core/budgets/held-result.ts';
-import { evictDiskFactor, leastBytes, machinesMemoryMarginBytes } from '#server/core/eviction/choose-victim.ts';
+import {
+  evictDiskFactor,
+  leastBytes,
+  machinesMemoryMarginBytes,
+  ordinaryServiceBytes,
+} from '#server/core/eviction/choose-victim.ts';
 import { resultGraceMs } from '#server/core/executions/collect.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
 import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
@@ -194,6 +199,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| a launch; any other call | ${seconds(defaultHostLimits.launchMs)}; ${seconds(defaultHostLimits.callMs)} |`,
     `disk below ${refuseDiskFactor} × the reserve`,
     `disk below ${evictDiskFactor} × the reserve`,
+    `(what the service itself holds beyond its usual ${formatBytes(ordinaryServiceBytes)} counts as free)`,
     `less than ${formatBytes(machinesMemoryMarginBytes)} left of \`MAYFLY_MACHINES_MEMORY_MB\``,
     `a file of ${formatBytes(ballastBytes)} in the data folder`,
     `A sandbox that holds less than ${formatBytes(leastBytes.memory)} is never evicted`,
@@ -403,6 +409,9 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `after the first ${seconds(defaultBodyPace.graceMs)}, less arrives in ${seconds(defaultBodyPace.windowMs)} than | ${defaultBodyPace.minBytesPerSecond} bytes per second |`,
     `Bodies over ${formatBytes(uncountedBytes)} share memory`,
     `${formatBytes(bodyBytes.perAccount)} per account, ${formatBytes(bodyBytes.total)} in all`,
+    `up to ${formatBytes(strangerBodyBytes)} by the two operations that sign in`,
+    `does not count what the service itself holds beyond its usual ${formatBytes(ordinaryServiceBytes)}`,
+    `together can hold the ${formatBytes(bodyBytes.total)} for an hour`,
   ],
   'ARCHITECTURE.md': [
     `it retries for ${word(serverStartMs / 1_000)} seconds`,

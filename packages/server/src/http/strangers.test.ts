@@ -130,14 +130,20 @@ describe('the log', () => {
     await service[Symbol.asyncDispose]();
   });
 
-  test('has ten lines in a second of requests of an account beyond its window', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    const service = await stubService({}, { ...logOn, MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1' });
-    for (let at = 0; at < 31; at += 1) await service.call('GET', '/v1/account');
-    const lines = service.logged.filter((line) => line.event === 'request_answered');
-    expect(lines.map((line) => line.status)).toEqual([200, ...Array.from({ length: 10 }, () => 429)]);
-    await service[Symbol.asyncDispose]();
-  });
+  test.each([
+    ['window', 'GET', '/v1/account', 200, { MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1' }],
+    ['quota', 'POST', '/v1/sandboxes', 201, { MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '1' }],
+  ] as const)(
+    'has ten lines in a second of requests of an account beyond its %s',
+    async (_, method, url, first, limit) => {
+      vi.useFakeTimers({ toFake: ['performance'] });
+      const service = await stubService({}, { ...logOn, ...limit });
+      for (let at = 0; at < 31; at += 1) await service.call(method, url);
+      const lines = service.logged.filter((line) => line.event === 'request_answered');
+      expect(lines.map((line) => line.status)).toEqual([first, ...Array.from({ length: 10 }, () => 429)]);
+      await service[Symbol.asyncDispose]();
+    },
+  );
 
   test('has ten lines in a second of connections that are refused', async () => {
     const service = await stubService({}, logOn, { connections: { connectionsPerSource: 0 } });
