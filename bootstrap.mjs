@@ -173,11 +173,7 @@ function differencesFromLock() {
   const listed = packagesIn(join(root, 'package-lock.json'));
   const installed = packagesIn(join(modules, '.package-lock.json'));
   const isSame = (one, other) => one.version === other?.version && one.integrity === other?.integrity;
-  // The lock file may lack packages for a platform that it was not written on.
-  const isForPlatform = (path) => installed[path].optional && listed[path] === undefined;
-  const foreign = Object.keys(installed).filter(
-    (path) => !isForPlatform(path) && !isSame(installed[path], listed[path]),
-  );
+  const foreign = Object.keys(installed).filter((path) => !isSame(installed[path], listed[path]));
   // Optional packages are for other platforms. A project's own packages are links, which have no integrity.
   const isNeeded = ({ integrity, optional }) => integrity !== undefined && !optional;
   const missing = Object.keys(listed).filter((path) => isNeeded(listed[path]) && installed[path] === undefined);

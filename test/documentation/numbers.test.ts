@@ -26,13 +26,19 @@ import {
 import { serviceLimits } from '#server/confinement/process-cgroup.ts';
 import { maxOpenFiles, oomScores } from '#server/confinement/spec.ts';
 import { defaultPeriodMs as tlsCopyPeriodMs } from '#server/confinement/tls-copy.ts';
+import { maxCredentialParts } from '#server/core/accounts/authenticate.ts';
 import { minimumRuntimeMs } from '#server/core/admission/admit.ts';
 import { refuseDiskFactor } from '#server/core/admission/capacity.ts';
 import { maxDelayMs as auditDelayMs } from '#server/core/audit/audit-trail.ts';
 import { defaultBudgets } from '#server/core/budgets/budgets.ts';
 import { roomWaitMs as bodyWaitMs } from '#server/core/budgets/held-body.ts';
 import { roomWaitMs as resultWaitMs, uncountedBytes } from '#server/core/budgets/held-result.ts';
-import { evictDiskFactor, leastBytes, machinesMemoryMarginBytes } from '#server/core/eviction/choose-victim.ts';
+import {
+  evictDiskFactor,
+  leastBytes,
+  machinesMemoryMarginBytes,
+  ordinaryServiceBytes,
+} from '#server/core/eviction/choose-victim.ts';
 import { resultGraceMs } from '#server/core/executions/collect.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
 import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
@@ -45,7 +51,7 @@ import { publicRequestsFactor } from '#server/core/windows/rate-windows.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
 import { guestLimits } from '#server/guest/guest-limits.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
-import { defaultConnectionLimits, handshakesPerTurn, maxConnections } from '#server/http/app.ts';
+import { defaultConnectionLimits, handshakePace, maxConnections } from '#server/http/app.ts';
 import { smallBytes as strangerBodyBytes } from '#server/http/bodies/json-body.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
@@ -193,6 +199,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| a launch; any other call | ${seconds(defaultHostLimits.launchMs)}; ${seconds(defaultHostLimits.callMs)} |`,
     `disk below ${refuseDiskFactor} × the reserve`,
     `disk below ${evictDiskFactor} × the reserve`,
+    `(what the service itself holds beyond its usual ${formatBytes(ordinaryServiceBytes)} counts as free)`,
     `less than ${formatBytes(machinesMemoryMarginBytes)} left of \`MAYFLY_MACHINES_MEMORY_MB\``,
     `a file of ${formatBytes(ballastBytes)} in the data folder`,
     `A sandbox that holds less than ${formatBytes(leastBytes.memory)} is never evicted`,
@@ -211,7 +218,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| connections of all addresses | ${thousands(maxConnections)} | ${thousands(defaultGatewayLimits.connections)} |`,
     `| ${publicRequestsFactor} × \`MAYFLY_LIMIT_SOURCE_REQUESTS_PER_MINUTE\` |`,
     `| passwords that are verified at the same time | ${hashedAtOnce}, while ${maxWaitingPasswords} wait, over all addresses |`,
-    `${capitalized(word(handshakesPerTurn))} TLS handshakes continue per turn`,
+    `${capitalized(word(handshakePace.perTurn))} TLS handshakes begin per turn`,
     `| ${defaultGatewayLimits.refusedRequestsPerMinute} per minute | 429 \`rate_limited\``,
     `refused and unauthenticated requests | ${strangerLinesPerSecond} per event and second | ${strangerLinesPerSecond} per event and second |`,
   ],
@@ -365,6 +372,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `${thousands(defaultGatewayLimits.connectionsPerSource)} per source address (${defaultGatewayLimits.newConnectionsBurst} new ones at once, then ${defaultGatewayLimits.newConnectionsPerSecond} per second)`,
     `${defaultGatewayLimits.streamsPerConnection} requests at once over one HTTP/2 connection, ${formatBytes(defaultGatewayLimits.headerBytes)} of headers each way`,
     `${minutes(defaultGatewayLimits.idleMs)} without a byte, ${word(defaultGatewayLimits.keepAliveMs / 60_000)} minute for a connection without requests`,
+    `more than ${maxCredentialParts.lookedUp} parts that may be keys, or ${maxCredentialParts.inAll} in all`,
   ],
   'docs/setup.md': [
     `user and group ids ${hostUidRange.firstUid} to ${resolverUsers.firstUid + resolverUsers.slots - 1} for machines`,
@@ -393,6 +401,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `looked at every ${seconds(defaultReadingLimits.stallMs / 6)}`,
     `${formatBytes(resultBytes.perAccount)} per account, ${formatBytes(resultBytes.total)} in total`,
     `${commands.perAccount} commands of an account run at once`,
+    `${capitalized(word(defaultGatewayLimits.handshakesPerTurn))} handshakes begin per turn`,
   ],
   'docs/decisions/slow-bodies.md': [
     `every request with a body every ${seconds(defaultBodyPace.checkMs)}`,
@@ -400,6 +409,9 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `after the first ${seconds(defaultBodyPace.graceMs)}, less arrives in ${seconds(defaultBodyPace.windowMs)} than | ${defaultBodyPace.minBytesPerSecond} bytes per second |`,
     `Bodies over ${formatBytes(uncountedBytes)} share memory`,
     `${formatBytes(bodyBytes.perAccount)} per account, ${formatBytes(bodyBytes.total)} in all`,
+    `up to ${formatBytes(strangerBodyBytes)} by the two operations that sign in`,
+    `does not count what the service itself holds beyond its usual ${formatBytes(ordinaryServiceBytes)}`,
+    `together can hold the ${formatBytes(bodyBytes.total)} for an hour`,
   ],
   'ARCHITECTURE.md': [
     `it retries for ${word(serverStartMs / 1_000)} seconds`,

@@ -25,6 +25,8 @@ interface Command {
   readonly run: (prepared: Prepared, args: readonly string[]) => Promise<number>;
   /** Whether it starts machines, so that an unfit host is refused before anything is built. */
   readonly startsMachines: boolean;
+  /** Whether it only measures, so that root runs it in a checkout that other users can change, after a warning. */
+  readonly allowsUntrustedCheckout?: true;
   /** Whether it makes `mayfly` a command of this host. */
   readonly installsCommand?: true;
   /** Runs before anything is built. Throws what else keeps the command from running. */
@@ -34,7 +36,7 @@ interface Command {
 const commands: Readonly<Record<string, Command>> = {
   start: { run: startService, startsMachines: true, installsCommand: true },
   test: { run: runTests, startsMachines: true },
-  bench: { run: (_, args) => runBench(args), startsMachines: true },
+  bench: { run: (_, args) => runBench(args), startsMachines: true, allowsUntrustedCheckout: true },
   destroy: { run: (prepared) => supervise(prepared, 'destroy'), startsMachines: false },
   host: { run: startHost, startsMachines: true },
   'install-service': {
@@ -93,6 +95,7 @@ async function main(commandName: string, commandArgs: readonly string[]): Promis
     const prepared = await prepare({
       environment,
       purpose: commandName === 'test' ? 'tests' : 'service',
+      ...(command.allowsUntrustedCheckout && { allowsUntrustedCheckout: true }),
       announcer,
       signal: interruption.signal,
     });

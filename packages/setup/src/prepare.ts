@@ -37,6 +37,8 @@ export interface PrepareOptions {
   readonly guestUpdate?: string;
   /** The folder whose code root runs; by default this checkout. */
   readonly checkout?: string;
+  /** Whether root runs a checkout that other users can change after a warning; by default only for tests. */
+  readonly allowsUntrustedCheckout?: boolean;
 }
 
 /** What set-up builds without starting a machine. */
@@ -65,7 +67,7 @@ const packageLockDeadlineMs = 45 * 60_000;
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const startedMs = performance.now();
   const { environment, announcer } = options;
-  warnOfUntrustedCheckout(options.checkout ?? projectRoot, announcer);
+  refuseUntrustedCheckout(options);
   const guestUpdate = options.guestUpdate ?? (await readGuestUpdate(environment.cacheDir));
   const plan = await planBuild(process.arch, { guestUpdate });
   const parts = await prepareParts(options, plan);
@@ -92,13 +94,22 @@ function refuseUntrustedCache(cacheDir: string): void {
   );
 }
 
-/** A warning and no refusal: a user who can change the checkout could also remove this check. Units are refused (see install-service). */
-function warnOfUntrustedCheckout(checkout: string, announcer: Announcer): void {
+/** A user who can change the checkout could also remove this check: it protects operators from running such a checkout by mistake. */
+function refuseUntrustedCheckout({
+  checkout = projectRoot,
+  purpose,
+  allowsUntrustedCheckout = purpose === 'tests',
+  announcer,
+}: PrepareOptions): void {
   const problem = describeUntrusted(checkout, trustedIds(process.env));
   if (problem === undefined || process.getuid?.() !== 0) return;
-  announcer.line(
-    `⚠ The checkout ${checkout} is not safe from other users: ${problem}. Root runs this code, so they could become root.`,
-  );
+  const text = `The checkout ${checkout} is not safe from other users: ${problem}. Root runs this code, so they could become root.`;
+  if (!allowsUntrustedCheckout) {
+    throw new SetupError(
+      `${text} Make it and the folders above it root's and close them to others (chown -R root:root ${checkout}; chmod -R go-w ${checkout}), or let the user it belongs to run this with sudo.`,
+    );
+  }
+  announcer.line(`⚠ ${text}`);
 }
 
 /** Rules of other tools that nft lists are found by the host process, which warns of them too. */

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PreviewService } from '../../test/app/preview-service.ts';
 import { pageOf, untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 import { hashApiKey } from '../core/accounts/api-keys.ts';
+import { maxCredentialParts } from '../core/accounts/authenticate.ts';
 import { createAccount } from '../core/accounts/manage-accounts.ts';
 
 let service: PreviewService;
@@ -52,20 +53,50 @@ test('forwards requests over HTTP/1.1 and HTTP/2 to a server that sees localhost
   session.destroy();
 });
 
-test('keeps every API key of this service from sandboxes, whatever its prefix, and forwards other credentials', async () => {
+test('keeps every API key of this service from sandboxes, whatever its prefix and the scheme, and forwards other credentials', async () => {
   const { url } = await service.serve((request, response) => response.end(request.headers.authorization ?? 'none'));
   const seenFor = async (authorization: string) => (await visitor.get(url, { headers: { authorization } })).text;
   const { account } = await createAccount(service.core, { email: 'ada@example.com', creditMicroUsd: 0 });
   const ownKey = 'an-own-key-without-the-usual-prefix';
-  const stored = { id: 'key_own', hash: hashApiKey(ownKey), prefix: 'an-own' };
-  await service.core.store.accounts.addKey(account.id, stored, 0, 10);
-  expect(await seenFor(`Bearer ${ownKey}`)).toBe('none');
-  expect(await seenFor(`bearer   ${ownKey} `)).toBe('none');
-  expect(await seenFor(ownKey)).toBe('none');
-  expect(await seenFor('Bearer mf_a_key_of_another_service')).toBe('none');
-  expect(await seenFor(`Bearer ${ownKey}-2`)).toBe(`Bearer ${ownKey}-2`);
-  expect(await seenFor('Bearer short')).toBe('Bearer short');
-  expect(await seenFor('Basic YTpi')).toBe('Basic YTpi');
+  const oddKey = 'an-"odd";key=with,separators:and/more==';
+  const shortKey = 'short-key';
+  for (const key of [ownKey, oddKey, shortKey]) {
+    const stored = { id: `key_${key.slice(0, 5)}`, hash: hashApiKey(key), prefix: key.slice(0, 3) };
+    await service.core.store.accounts.addKey(account.id, stored, 0, 10);
+  }
+  const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
+  const digest =
+    'Digest username="ada", realm="a@example.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c0", uri="/a", qop=auth';
+  for (const key of [ownKey, oddKey, shortKey]) {
+    expect(await seenFor(`Bearer ${key}`)).toBe('none');
+    expect(await seenFor(`bearer   ${key} `)).toBe('none');
+    expect(await seenFor(key)).toBe('none');
+    expect(await seenFor(`Token ${key}`)).toBe('none');
+    expect(await seenFor(basic(`${key}:`))).toBe('none');
+    expect(await seenFor(basic(`x:${key}`))).toBe('none');
+  }
+  for (const scheme of [
+    'Bearer "KEY"',
+    "Token 'KEY'",
+    'Token token="KEY"',
+    'Bearer KEY, Basic YTpi',
+    'Key id=1;key=KEY',
+  ]) {
+    expect([scheme, await seenFor(scheme.replace('KEY', ownKey))]).toEqual([scheme, 'none']);
+  }
+  expect(await seenFor(`Bearer YTpi, ${basic(`${ownKey}:x`)}`)).toBe('none');
+  expect(await seenFor(digest.replace('ada', ownKey))).toBe('none');
+  for (const unknown of ['Bearer mf_a_key_of_another_service', 'Token mf_x', basic('mf_x:')]) {
+    expect(await seenFor(unknown)).toBe('none');
+  }
+  const { inAll, lookedUp } = maxCredentialParts;
+  const partsOf = (count: number, text: string) => Array.from({ length: count }, (__, at) => `${text}${at}`).join(', ');
+  expect(await seenFor(partsOf(lookedUp + 1, 'parameter-'))).toBe('none');
+  expect(await seenFor(partsOf(inAll + 1, ''))).toBe('none');
+  expect(await seenFor(partsOf(inAll, ''))).toBe(partsOf(inAll, ''));
+  for (const other of [`Bearer ${ownKey}-2`, 'Bearer short', 'Basic YTpi', basic('ada:secret'), digest]) {
+    expect(await seenFor(other)).toBe(other);
+  }
   const session = visitor.http2(url);
   const stream = session.request({ ':path': '/', authorization: `Bearer ${ownKey}` });
   expect(await text(stream)).toBe('none');

@@ -50,7 +50,7 @@ export const defaultGatewayLimits = Object.freeze({
   newConnectionsPerSecond: 64,
   /** Requests of one source address that are refused in a minute, for example because there is no such preview; then all of its requests are. */
   refusedRequestsPerMinute: 300,
-  /** TLS handshakes that continue in one turn of the event loop. */
+  /** TLS handshakes that begin in one turn of the event loop. */
   handshakesPerTurn: 4,
   /** Concurrent requests on one HTTP/2 connection. */
   streamsPerConnection: 128,
@@ -58,6 +58,7 @@ export const defaultGatewayLimits = Object.freeze({
   streamWindowBytes: 262_144,
   /** Receive window of an HTTP/2 connection. */
   connectionWindowBytes: 4_194_304,
+  /** How long a client may take for the first message of a handshake, and how long the rest may take after it. */
   handshakeMs: 10_000,
   headersMs: 30_000,
   /** Lifetime of a connection without a request. */

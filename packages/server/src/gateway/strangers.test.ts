@@ -4,8 +4,10 @@ import { StubClock } from '../../test/app/stub-service.ts';
 import { untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
 import { openRefusedConnections } from '../../test/refused-connections.ts';
+import { greetAtOnce, greetingFloods, greetingFor } from '../../test/tls-greeting.ts';
 import { noMetrics } from '../core/ports/metrics.ts';
 import { RefusedRequests } from './forward/refused-requests.ts';
+import { defaultGatewayLimits } from './gateway-context.ts';
 
 describe('requests that are refused', () => {
   const perMinute = 40;
@@ -51,6 +53,19 @@ test('connections that are refused are logged ten times in a second', async () =
   expect(service.logged.filter((line) => line.includes('connection_refused'))).toHaveLength(10);
   await service[Symbol.asyncDispose]();
 });
+
+test.each(greetingFloods)(
+  'a flood of TLS handshakes %s is handled a few per turn of the event loop',
+  async (_, servername, before) => {
+    const service = await PreviewService.start();
+    const greeting = await greetingFor(servername);
+    await greetAtOnce(service.previewPort, 1, greeting);
+    const perTurn = await greetAtOnce(service.previewPort, 60, greeting, before);
+    expect(perTurn.reduce((sum, count) => sum + count, 0)).toBe(60);
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * defaultGatewayLimits.handshakesPerTurn);
+    await service[Symbol.asyncDispose]();
+  },
+);
 
 test('only what the visitor caused counts, per source address and minute', () => {
   const clock = new StubClock();

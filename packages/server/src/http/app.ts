@@ -1,10 +1,11 @@
 import type { ServerOptions } from 'node:http';
+import { callbackify } from 'node:util';
 import { dashboardApiPrefix } from '@mayfly/contract/dashboard';
 import { type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ControlNeeds } from '../core/executions/live/control.ts';
 import type { ManagePreviewsNeeds } from '../core/previews/manage-previews.ts';
-import { handshakesInTurn } from '../listening/handshake-turns.ts';
+import type { HandshakePace } from '../listening/handshake-turns.ts';
 import { refuseFloods } from '../listening/refuse-floods.ts';
 import type { ConnectionLimits } from '../listening/source-limits.ts';
 import { strangerLog } from '../listening/stranger-log.ts';
@@ -60,8 +61,8 @@ export const defaultConnectionLimits: ConnectionLimits = {
   newConnectionsPerSecond: 256,
 };
 
-/** TLS handshakes that continue in one turn of the event loop. */
-export const handshakesPerTurn = 4;
+/** How fast TLS handshakes begin. After its first message, a client has as long again for the rest. */
+export const handshakePace: HandshakePace = { perTurn: 4, greetingMs: 10_000 };
 
 /** Builds the whole HTTP API without listening, so that tests can call it without a socket. */
 export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
@@ -103,7 +104,8 @@ export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = maxConnections;
   const limits = { ...defaultConnectionLimits, ...deps.connectionLimits };
-  refuseFloods(app.server, { port: 'api', limits, trustProxy: deps.trustProxy, metrics, log: paced });
+  const handshakes = deps.tls && handshakePace;
+  refuseFloods(app.server, { port: 'api', limits, handshakes, trustProxy: deps.trustProxy, metrics, log: paced });
   const readingLimits = { ...defaultReadingLimits, ...deps.readingLimits };
   const slowReaders = cutSlowReaders(app.server, readingLimits, () => metrics.slowReaderCut());
   app.addHook('onClose', async () => slowReaders[Symbol.dispose]());
@@ -138,8 +140,8 @@ function transport(tls: ApiTls | undefined, http: ServerOptions): { readonly htt
     cert,
     key,
     minVersion: 'TLSv1.2',
-    handshakeTimeout: 10_000,
-    SNICallback: handshakesInTurn((servername) => tls.contextFor(servername), handshakesPerTurn),
+    handshakeTimeout: handshakePace.greetingMs,
+    SNICallback: callbackify((servername: string) => tls.contextFor(servername)),
   };
   return { https } as unknown as { readonly http: ServerOptions };
 }

@@ -12,7 +12,7 @@ export interface RequestLog {
   failed(request: FastifyRequest, err: unknown): void;
 }
 
-/** Logs every request of an account within its windows, and all others to the paced log, so that strangers cannot fill the disk. */
+/** Logs every request of an account that is not answered 429, and all others to the paced log, so that neither strangers nor an account beyond its limits can fill the disk. */
 export function createRequestLog(log: FastifyBaseLogger, paced: Log): RequestLog {
   return {
     answered: (request, reply) => {

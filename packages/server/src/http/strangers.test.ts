@@ -4,12 +4,13 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
 import { openRefusedConnections } from '../../test/refused-connections.ts';
+import { greetAtOnce, greetingFloods, greetingFor } from '../../test/tls-greeting.ts';
 import { openCertificates } from '../gateway/tls/open-certificates.ts';
+import { handshakePace } from './app.ts';
 
 const logOn = { MAYFLY_LOG_LEVEL: 'info' };
 const health = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n';
@@ -63,45 +64,30 @@ describe('connections of one source address', () => {
   });
 });
 
-test('a flood of TLS handshakes is handled a few per turn of the event loop', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'mayfly-strangers-'));
-  using certificates = await openCertificates({
-    domain: 'localhost',
-    dataDir: folder,
-    files: undefined,
-    log: new RecordedLog(),
-  });
-  const perTurn: number[] = [];
-  let started = 0;
-  const contextFor = (servername: string | undefined) => {
-    if (started === 0) {
-      setImmediate(() => {
-        perTurn.push(started);
-        started = 0;
-      });
-    }
-    started += 1;
-    return certificates.contextFor(servername);
-  };
-  const service = await stubService({}, {}, { tls: { ...(await certificates.defaultPair()), contextFor } });
-  const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
-  let accepted = 0;
-  service.app.server.on('connection', () => {
-    accepted += 1;
-  });
-  const sockets = Array.from({ length: 60 }, () => connect(Number(port), '127.0.0.1'));
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  await vi.waitFor(() => expect(accepted).toBe(60));
-  // All of them greet the service in one turn.
-  const clients = sockets.map((socket) => connectTls({ socket, servername: 'a.localhost', rejectUnauthorized: false }));
-  await Promise.all(clients.map((client) => once(client, 'secureConnect')));
-  for (const client of clients) client.destroy();
-  await vi.waitFor(() => expect(perTurn.reduce((sum, count) => sum + count, 0)).toBe(60));
-  // Four, and four of the next turn if that begins before this test's own callback.
-  expect(Math.max(...perTurn)).toBeLessThanOrEqual(8);
-  await service[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
-});
+test.each(greetingFloods)(
+  'a flood of TLS handshakes %s is handled a few per turn of the event loop',
+  async (_, servername, before) => {
+    const folder = await mkdtemp(join(tmpdir(), 'mayfly-strangers-'));
+    using certificates = await openCertificates({
+      domain: 'localhost',
+      dataDir: folder,
+      files: undefined,
+      log: new RecordedLog(),
+    });
+    const contextFor = certificates.contextFor.bind(certificates);
+    const service = await stubService({}, {}, { tls: { ...(await certificates.defaultPair()), contextFor } });
+    const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
+    const greeting = await greetingFor(servername);
+    // The certificate for the name is made first.
+    await greetAtOnce(Number(port), 1, greeting);
+    const perTurn = await greetAtOnce(Number(port), 60, greeting, before);
+    expect(perTurn.reduce((sum, count) => sum + count, 0)).toBe(60);
+    // Four, and four of the next turn.
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * handshakePace.perTurn);
+    await service[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  },
+);
 
 describe('routes outside /v1', () => {
   test('take four times as many requests of one source address as those below it, then answer 429', async () => {
@@ -144,14 +130,20 @@ describe('the log', () => {
     await service[Symbol.asyncDispose]();
   });
 
-  test('has ten lines in a second of requests of an account beyond its window', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    const service = await stubService({}, { ...logOn, MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1' });
-    for (let at = 0; at < 31; at += 1) await service.call('GET', '/v1/account');
-    const lines = service.logged.filter((line) => line.event === 'request_answered');
-    expect(lines.map((line) => line.status)).toEqual([200, ...Array.from({ length: 10 }, () => 429)]);
-    await service[Symbol.asyncDispose]();
-  });
+  test.each([
+    ['window', 'GET', '/v1/account', 200, { MAYFLY_LIMIT_REQUESTS_PER_MINUTE: '1' }],
+    ['quota', 'POST', '/v1/sandboxes', 201, { MAYFLY_LIMIT_CONCURRENT_SANDBOXES: '1' }],
+  ] as const)(
+    'has ten lines in a second of requests of an account beyond its %s',
+    async (_, method, url, first, limit) => {
+      vi.useFakeTimers({ toFake: ['performance'] });
+      const service = await stubService({}, { ...logOn, ...limit });
+      for (let at = 0; at < 31; at += 1) await service.call(method, url);
+      const lines = service.logged.filter((line) => line.event === 'request_answered');
+      expect(lines.map((line) => line.status)).toEqual([first, ...Array.from({ length: 10 }, () => 429)]);
+      await service[Symbol.asyncDispose]();
+    },
+  );
 
   test('has ten lines in a second of connections that are refused', async () => {
     const service = await stubService({}, logOn, { connections: { connectionsPerSource: 0 } });

@@ -1,20 +1,85 @@
-import { createSecureContext } from 'node:tls';
-import { expect, test } from 'vitest';
-import { handshakesInTurn } from './handshake-turns.ts';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { greetingFor } from '../../test/tls-greeting.ts';
+import { maxGreetingBytes } from './greeting.ts';
+import { type HandshakePace, handshakesInTurn } from './handshake-turns.ts';
+
+/** A server that hands its connections over, and a client for it. */
+async function serve(pace: HandshakePace) {
+  const accepted: Socket[] = [];
+  const server = createServer(
+    { allowHalfOpen: true },
+    handshakesInTurn((socket) => void accepted.push(socket), pace),
+  );
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const open = async (localAddress = '127.0.0.1') => {
+    const client = connect({ host: '127.0.0.1', port, localAddress, noDelay: true }).on('error', () => {});
+    await Promise.all([once(client, 'connect'), once(server, 'connection')]);
+    sockets.push(client);
+    return client;
+  };
+  return { accepted, open };
+}
+
+const patient = { perTurn: 2, greetingMs: 60_000 };
 
 test('a flood of handshakes from one address does not make another address wait for all of them', async () => {
-  const context = createSecureContext();
-  const callback = handshakesInTurn(async () => context, 2);
-  const order: string[] = [];
-  const handshake = (remoteAddress: string) =>
-    new Promise<void>((resolve) => {
-      callback.call({ remoteAddress }, 'a.localhost', () => {
-        order.push(remoteAddress);
-        resolve();
-      });
-    });
-  const flood = Array.from({ length: 50 }, () => handshake('198.51.100.1'));
-  await handshake('198.51.100.2');
-  expect(order.length).toBeLessThan(10);
-  await Promise.all(flood);
+  const { accepted, open } = await serve(patient);
+  const clients: Socket[] = [];
+  while (clients.length < 50) clients.push(await open());
+  clients.push(await open('127.0.0.2'));
+  const greeting = await greetingFor(undefined);
+  for (const client of clients) client.write(greeting);
+  await vi.waitFor(() => expect(accepted).toHaveLength(51));
+  expect(accepted.findIndex(({ remoteAddress }) => remoteAddress === '127.0.0.2')).toBeLessThan(10);
 });
+
+test('a connection is handed over with all that it sent, and not before its first message is complete', async () => {
+  const { accepted, open } = await serve(patient);
+  const client = await open();
+  const greeting = await greetingFor('a.localhost');
+  for (const byte of greeting.subarray(0, -1)) {
+    client.write(Buffer.of(byte));
+    await nextTurn();
+  }
+  expect(accepted).toHaveLength(0);
+  client.write(greeting.subarray(-1));
+  await vi.waitFor(() => expect(accepted).toHaveLength(1));
+  expect(accepted[0]?.read()).toEqual(greeting);
+});
+
+test.each([
+  ['sends only a part of its first message', (client: Socket, greeting: Buffer) => client.write(greeting.subarray(9))],
+  ['ends before its first message is complete', (client: Socket, greeting: Buffer) => client.end(greeting.subarray(9))],
+  ['sends something else', (client: Socket) => client.write('GET / HTTP/1.1\r\n\r\n')],
+  ['sends another message of a handshake', (client: Socket) => client.write(record(Buffer.of(2, 0, 0, 0)))],
+  ['never ends its first message', (client: Socket) => client.write(Buffer.concat(endlessGreeting()))],
+])('a connection that %s is closed', async (_, send) => {
+  const { accepted, open } = await serve({ perTurn: 2, greetingMs: 200 });
+  const client = await open();
+  const closed = once(client.resume(), 'close');
+  send(client, await greetingFor(undefined));
+  await closed;
+  expect(accepted).toHaveLength(0);
+});
+
+function record(payload: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(22, 3, 1, payload.length >> 8, payload.length & 0xff), payload]);
+}
+
+/** Records of a message that says that it is as long as it can be. */
+function endlessGreeting(): readonly Buffer[] {
+  const rest = Array.from({ length: maxGreetingBytes / 1_000 + 1 }, () => record(Buffer.alloc(1_000)));
+  return [record(Buffer.of(1, 0xff, 0xff, 0xff)), ...rest];
+}

@@ -1,29 +1,50 @@
-import type { SecureContext, TLSSocket } from 'node:tls';
-import { callbackify } from 'node:util';
+import type { Socket } from 'node:net';
 import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { sourceKey } from '../core/windows/rate-windows.ts';
+import { greetingState } from './greeting.ts';
 
-/** Node calls it for each handshake with a server name, on the connection. */
-type SniCallback = (
-  this: Pick<TLSSocket, 'remoteAddress'>,
-  servername: string,
-  done: (error: Error | null, context?: SecureContext) => void,
-) => void;
+/** How fast TLS handshakes begin. */
+export interface HandshakePace {
+  /** How many begin in one turn of the event loop. */
+  readonly perTurn: number;
+  /** How long a client may take for its first message. */
+  readonly greetingMs: number;
+}
 
 /**
- * Returns an SNICallback that lets `perTurn` TLS handshakes continue in one turn of the event loop, and each source address in its turn. A handshake takes about a
- * millisecond, and a flood of connections arrives in a single turn.
+ * Returns what hands new connections to a TLS server: each once its client has sent its whole first message, `perTurn` of them in one turn of the event loop, and each
+ * source address in its turn. A handshake takes about a millisecond, most of it for that message, and a flood of connections arrives in a single turn. Node's SNICallback
+ * could delay only clients that send a server name.
  */
 export function handshakesInTurn(
-  contextFor: (servername: string) => Promise<SecureContext>,
-  perTurn: number,
-): SniCallback {
+  accept: (socket: Socket) => void,
+  { perTurn, greetingMs }: HandshakePace,
+): (socket: Socket) => void {
   const turns = new FairTurns(perTurn);
-  const whenReady = callbackify(async (source: string, servername: string) => {
-    await turns.next(source);
-    return contextFor(servername);
-  });
-  return function contextInTurn(servername, done) {
-    whenReady(sourceKey(this.remoteAddress ?? ''), servername, done);
+  return (socket) => {
+    const source = sourceKey(socket.remoteAddress ?? '');
+    const destroy = () => socket.destroy();
+    const timer = setTimeout(destroy, greetingMs);
+    let received = Buffer.alloc(0);
+    const read = () => {
+      const chunk: Buffer | null = socket.read();
+      if (chunk === null) return;
+      received = Buffer.concat([received, chunk]);
+      const state = greetingState(received);
+      if (state === 'invalid') destroy();
+      if (state !== 'complete') return;
+      clearTimeout(timer);
+      socket.off('readable', read);
+      // Node's TLS sockets begin with what the connection below has buffered.
+      socket.unshift(received);
+      const turn = turns.next(source);
+      if (turn === undefined) accept(socket);
+      else void turn.then(() => void (socket.destroyed || accept(socket)));
+    };
+    socket.on('readable', read);
+    // The TLS server would not see an end that was read here, and would wait for the rest of the handshake.
+    socket.once('end', destroy);
+    socket.once('close', () => clearTimeout(timer));
+    socket.on('error', () => {});
   };
 }

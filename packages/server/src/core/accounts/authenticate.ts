@@ -16,18 +16,48 @@ export function keyHashIn(authorization: string | undefined): string {
   throw new ApiError('unauthorized', 'Missing API key. Send the header "Authorization: Bearer <API_KEY>".');
 }
 
-/** The lengths that an API key can have: see MAYFLY_BOOTSTRAP_API_KEY. Others are not worth a lookup. */
-const keyCharacters = { least: 32, most: 256 };
+/** The lengths that an API key can have: those of MAYFLY_BOOTSTRAP_API_KEY in this and earlier versions. Others are not worth a lookup. */
+const keyCharacters = { least: 8, most: 256 };
+
+/** More parts than the credentials of any known scheme consist of: in all, and of those that may be keys, which are few enough to look all of them up. */
+export const maxCredentialParts = { inAll: 128, lookedUp: 32 };
 
 /**
- * Whether an Authorization header holds an API key of this service, revoked or not. A key that looks like one of ours counts even if it is
- * unknown: it may be mistyped, or of another Mayfly. Other tokens cost a hash and an indexed lookup, which tells nothing about keys by its duration.
+ * Whether an Authorization header holds an API key of this service, revoked or not, whatever its scheme: anywhere between separators or quotes, or as user or password of Basic
+ * credentials. A key that looks like one of ours counts even if it is unknown: it may be mistyped, or of another Mayfly. So does a header with too many parts to look up. Other
+ * parts cost a hash and an indexed lookup each, which tells nothing about keys by its duration.
  */
 export async function holdsApiKey(core: FindKeyNeeds, authorization: string): Promise<boolean> {
-  const [, token = ''] = /^\s*(?:bearer\s+)?(\S+)\s*$/i.exec(authorization) ?? [];
-  if (token.startsWith('mf_')) return true;
-  if (token.length < keyCharacters.least || token.length > keyCharacters.most) return false;
-  return (await core.store.accounts.findByKeyHash(hashApiKey(token))) !== undefined;
+  const { least, most } = keyCharacters;
+  const words = authorization.split(/[\s,;:="']+/, maxCredentialParts.inAll + 1);
+  if (words.length > maxCredentialParts.inAll) return true;
+  const parts = [...new Set([...words, ...joinedParts(authorization.trim())])];
+  if (parts.some((part) => part.startsWith('mf_'))) return true;
+  const possible = parts.filter(({ length }) => length >= least && length <= most);
+  if (possible.length > maxCredentialParts.lookedUp) return true;
+  for (const part of possible) {
+    if ((await core.store.accounts.findByKeyHash(hashApiKey(part))) !== undefined) return true;
+  }
+  return false;
+}
+
+/** Parts of an Authorization header that may contain separators, as a key that the operator chose may, and those that are encoded. */
+function joinedParts(value: string): readonly string[] {
+  const afterScheme = value.replace(/^\S+\s+/, '');
+  const quotes = /"([^\s,;:="'][^"]*)"|'([^\s,;:="'][^']*)'/g;
+  const quoted = Array.from(value.matchAll(quotes), ([, double, single]) => double ?? single ?? '');
+  const basic = Array.from(value.matchAll(/\bbasic\s+["']?([\w+/-]+)/gi), ([, encoded = '']) =>
+    userAndPassword(encoded),
+  );
+  return [value, afterScheme, ...quoted, ...basic.flat()];
+}
+
+/** User and password of Basic credentials, for whichever colon is the one between them. */
+function userAndPassword(encoded: string): readonly string[] {
+  const decoded = Buffer.from(encoded, 'base64').toString('latin1');
+  const [first, last] = [decoded.indexOf(':'), decoded.lastIndexOf(':')];
+  if (first === -1) return [decoded];
+  return [decoded.slice(0, first), decoded.slice(first + 1), decoded.slice(0, last), decoded.slice(last + 1)];
 }
 
 /** Whose key this is; 401 if it is unknown. The key may be revoked: see `requireUsable`. */

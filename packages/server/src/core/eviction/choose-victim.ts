@@ -17,7 +17,7 @@ export const machinesMemoryMarginBytes = 192 * mebibyte;
 export const leastBytes: Readonly<Record<Shortage, number>> = { memory: 32 * mebibyte, disk: 32 * mebibyte };
 
 /** What the service needs when it holds nothing of callers, with a margin. */
-const ordinaryServiceBytes = 256 * mebibyte;
+export const ordinaryServiceBytes = 256 * mebibyte;
 
 /** What the host is running out of, so that running sandboxes have to make room; empty if there is enough. Pure. */
 export function shortagesOf(host: HostStats, rules: HeadroomRules): Shortage[] {

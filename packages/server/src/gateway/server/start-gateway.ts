@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { callbackify } from 'node:util';
 import type { PreviewTraffic } from '../../core/previews/preview-traffic.ts';
 import { connectPreview } from '../../core/previews/visits.ts';
 import { repeat } from '../../core/scheduling/repeat.ts';
 import { trustedProxies } from '../../core/windows/source-address.ts';
-import { handshakesInTurn } from '../../listening/handshake-turns.ts';
 import { refuseFloods } from '../../listening/refuse-floods.ts';
 import { strangerLog } from '../../listening/stranger-log.ts';
 import { isHttp2 } from '../forward/http-versions.ts';
@@ -61,7 +61,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const refused = new RefusedRequests({ clock, metrics, log, perMinute: limits.refusedRequestsPerMinute });
   const gateway: GatewayContext = { core, domain, trustsProxy, limits, connect, agent, refused };
   const server = await createServer(certificates, limits);
-  refuseFloods(server, { port: 'previews', limits, trustProxy: options.trustProxy, metrics, log });
+  const handshakes = { perTurn: limits.handshakesPerTurn, greetingMs: limits.handshakeMs };
+  refuseFloods(server, { port: 'previews', limits, handshakes, trustProxy: options.trustProxy, metrics, log });
   const connections = new Connections(domain, limits);
   connections.watch(server);
   answerClientErrors(server, refused);
@@ -104,7 +105,7 @@ async function createServer(
     allowHTTP1: true,
     ...(await defaultContext(certificates)),
     handshakeTimeout: limits.handshakeMs,
-    SNICallback: handshakesInTurn((name) => certificates.contextFor(name), limits.handshakesPerTurn),
+    SNICallback: callbackify((name: string) => certificates.contextFor(name)),
     maxHeaderListPairs: limits.headerPairs,
     settings: {
       maxConcurrentStreams: limits.streamsPerConnection,

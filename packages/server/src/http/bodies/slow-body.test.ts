@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../../test/app/stub-service.ts';
+import type { BudgetSettings } from '../../core/budgets/budgets.ts';
 import { type BodyPace, type BodyProgress, defaultBodyPace, isTooSlow } from './slow-body.ts';
 
 const patient: BodyPace = {
@@ -22,9 +23,13 @@ afterEach(() => service[Symbol.asyncDispose]());
 async function startCreate(
   bodyPace: BodyPace,
   bytes: number,
-  { key, path = '/v1/sandboxes' }: { readonly key?: string; readonly path?: string } = {},
+  {
+    key,
+    path = '/v1/sandboxes',
+    budgets = {},
+  }: { readonly key?: string; readonly path?: string; readonly budgets?: Partial<BudgetSettings> } = {},
 ): Promise<Socket> {
-  service = await stubService({}, {}, { bodyPace });
+  service = await stubService({}, {}, { bodyPace, budgets });
   const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
   const socket = connect(Number(port), '127.0.0.1');
   socket.on('error', () => {});
@@ -67,6 +72,24 @@ test('a body that stalls is answered with 408 and its connection is closed', asy
   expect(answer).toContain('x-request-id: mine\r\n');
   // Only once in the window of the source address: it was counted when its head arrived.
   expect(answer).toContain('ratelimit-remaining: 119\r\n');
+});
+
+test('a body that waits for room is not slow meanwhile, however long it waits', async () => {
+  const allBytes = 100_000;
+  const bodyBytes = { perAccount: allBytes, total: allBytes, waitingPerAccount: 5 };
+  const json = JSON.stringify({ name: 'x'.repeat(60_000) });
+  const socket = await startCreate({ ...patient, stallMs: 500 }, json.length, { budgets: { bodyBytes } });
+  const budget = service.core.budgets.bodyBytes;
+  expect(budget.tryTake('acct_other', allBytes)).toBe(true);
+  socket.write(json.slice(0, 30_000));
+  await vi.waitFor(() => expect(budget.waiting).toBe(1));
+  await wait(1_000);
+  budget.give('acct_other', allBytes);
+  // It is judged again from now on, and what was silent before does not count.
+  await wait(5 * patient.checkMs);
+  socket.write(json.slice(30_000));
+  // It was read to its end: the name is too long.
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 400 [\s\S]*name/);
 });
 
 test('a body that trickles below the minimum rate is answered with 408', async () => {

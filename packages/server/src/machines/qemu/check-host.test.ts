@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { checkCgroupSupport, checkHostSupport } from './check-host.ts';
 import { hostUidRange } from './jail/uid-leases.ts';
+import { resolverUsers } from './network/resolver/resolver-users.ts';
 
 let root = '';
 beforeEach(async () => {
@@ -39,6 +40,7 @@ it('reports every user, group and range that has ids of machines', async () => {
   const sources = {
     '/etc/subuid': `alice:${id - 1}:2\n`,
     '/etc/subgid': `bob:${id}:1\n`,
+    '/etc/nsswitch.conf': '',
     passwd: `carol:x:${id}:100::/home/carol:/bin/sh\n`,
     group: `dave:x:${id}:\n`,
   };
@@ -54,4 +56,26 @@ it('reports every user, group and range that has ids of machines', async () => {
       expect.stringContaining(`the group dave has the id ${id}`),
     ]),
   );
+});
+
+it('reports a user and a group of a directory that only tells of an account when asked for its id', async () => {
+  const [user, group] = [hostUidRange.firstUid + 5, resolverUsers.firstUid + resolverUsers.slots - 1];
+  const asked: number[] = [];
+  const rows = { passwd: `eve:x:${user}:100::/home/eve:/bin/sh`, group: `staff:x:${group}:eve` };
+  const problemsWith = async (nsswitch: string) => {
+    const problems = await checkHostSupport({ cgroupMount: root, tunPath: join(root, 'tun') }, async (source, ids) => {
+      if (source === '/etc/nsswitch.conf') return nsswitch;
+      if (source === '/etc/subuid' || source === '/etc/subgid' || ids === undefined) return '';
+      asked.push(ids.length);
+      return ids.includes(source === 'passwd' ? user : group) ? rows[source] : '';
+    });
+    return problems.map(({ what }) => what).filter((what) => what.includes('has the id'));
+  };
+  expect(await problemsWith('passwd: files systemd\ngroup: files [SUCCESS=merge] systemd # sss\n')).toEqual([]);
+  expect(asked).toEqual([]);
+  expect(await problemsWith('passwd: files sss\ngroup:files [SUCCESS=merge] systemd ldap\n')).toEqual([
+    expect.stringContaining(`the user eve has the id ${user}`),
+    expect.stringContaining(`the group staff has the id ${group}`),
+  ]);
+  expect(Math.max(...asked)).toBeLessThanOrEqual(1_000);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findGivenAwayIds } from './given-away-ids.ts';
+import { findGivenAwayIds, readIdSource } from './given-away-ids.ts';
 
 const own = { first: 2_000_000, count: 1_000 };
 const problemsOf = (subuid: string, passwd = '') =>
@@ -25,4 +25,10 @@ it('names a user with an id of a machine', () => {
   expect(problemsOf('', 'alice:x:2000005:100::/home/alice:/bin/bash')).toEqual([
     'the user alice has the id 2000005, and Mayfly runs machines under the ids 2000000 to 2000999',
   ]);
+});
+
+it('finds a user and a group by their ids, also if others do not exist', async () => {
+  const missing = 3_999_999;
+  expect(await readIdSource('passwd', [missing, 0])).toMatch(/^root:/);
+  expect(await readIdSource('group', [0, missing])).toMatch(/^root:/);
 });

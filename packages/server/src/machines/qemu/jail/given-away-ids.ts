@@ -25,26 +25,66 @@ export interface IdSources {
   readonly accounts: Readonly<Record<string, string>>;
 }
 
-/** Reads a file, or lists a database of getent. Returns an empty text for one that does not exist. */
-export type ReadIdSource = (source: '/etc/subuid' | '/etc/subgid' | 'passwd' | 'group') => Promise<string>;
+type AccountDatabase = 'passwd' | 'group';
 
-const readIdSource: ReadIdSource = async (source) => {
-  const text = source.startsWith('/') ? readFile(source, 'utf8') : runProgram('getent', [source], { deadlineMs });
-  return await text.catch(() => '');
+/**
+ * Reads a file, or asks getent for a database: for the accounts with these ids, by default for all that it lists. Returns what is known of them, an empty text if there is no
+ * such file or program.
+ */
+export type ReadIdSource = (
+  source: '/etc/subuid' | '/etc/subgid' | '/etc/nsswitch.conf' | AccountDatabase,
+  ids?: readonly number[],
+) => Promise<string>;
+
+export const readIdSource: ReadIdSource = async (source, ids = []) => {
+  if (source.startsWith('/')) return await readFile(source, 'utf8').catch(() => '');
+  const lines: string[] = [];
+  // It exits with an error if it does not find all of them.
+  const onLine = (line: string) => void lines.push(line);
+  await runProgram('getent', [source, ...ids.map(String)], { deadlineMs, onLine }).catch(() => {});
+  return lines.join('\n');
 };
+
+/** Sources of accounts that list all of them. Others, such as sss and ldap, may tell of an account only to those who ask for its id. */
+const listingSources: readonly string[] = ['files', 'compat', 'systemd'];
+
+/** How many ids one call asks for. */
+const idsPerCall = 1_000;
 
 /** Returns a problem for each user, group or range that has ids of machines: its processes could kill machines and read their memory. */
 export async function checkGivenAwayIds(read: ReadIdSource = readIdSource): Promise<HostProblem[]> {
-  const [subuid, subgid, passwd, group] = await Promise.all([
+  const nsswitch = await read('/etc/nsswitch.conf');
+  const [subuid, subgid, user, group] = await Promise.all([
     read('/etc/subuid'),
     read('/etc/subgid'),
-    read('passwd'),
-    read('group'),
+    readAccounts(read, 'passwd', nsswitch),
+    readAccounts(read, 'group', nsswitch),
   ]);
   return findGivenAwayIds({
     subordinate: { '/etc/subuid': subuid, '/etc/subgid': subgid },
-    accounts: { user: passwd, group },
+    accounts: { user, group },
   });
+}
+
+/** The accounts that a database lists, and those with ids of machines that its sources do not list. */
+async function readAccounts(read: ReadIdSource, database: AccountDatabase, nsswitch: string): Promise<string> {
+  const listed = read(database);
+  if (sourcesOf(database, nsswitch).every((name) => listingSources.includes(name))) return await listed;
+  const ids = Array.from({ length: ownIds.count }, (_, at) => ownIds.first + at);
+  const calls = Array.from({ length: Math.ceil(ids.length / idsPerCall) }, (_, at) =>
+    read(database, ids.slice(at * idsPerCall, (at + 1) * idsPerCall)),
+  );
+  const lines = (await Promise.all([listed, ...calls])).flatMap((text) => text.split('\n'));
+  return [...new Set(lines)].join('\n');
+}
+
+/** The sources of a database in nsswitch.conf, without what follows from their results. */
+function sourcesOf(database: AccountDatabase, nsswitch: string): readonly string[] {
+  const [, sources = ''] = new RegExp(`^\\s*${database}:([^#\\n]*)`, 'm').exec(nsswitch) ?? [];
+  return sources
+    .replaceAll(/\[[^\]]*\]/g, ' ')
+    .split(/\s+/)
+    .filter((name) => name !== '');
 }
 
 /** The same, from texts. Pure. */

@@ -34,13 +34,13 @@ function countLines(reader: Socket, pace: LinePace): { readonly lines: number } 
   const onLine = () => {
     seen.lines += 1;
   };
-  readLines(reader, new LineSplitter(100), onLine, pace);
+  readLines(reader, new LineSplitter(10_000), onLine, pace);
   return seen;
 }
 
 describe('lines that never end', () => {
   it('are read at the rate that is allowed after a first burst, while the sender waits', async () => {
-    const pace: LinePace = { bytesPerTurn: 64, linesPerTurn: 2, burstLines: 10, linesPerSecond: 50 };
+    const pace: LinePace = { bytesPerTurn: 64, linesPerTurn: 2, burstLines: 10, linesPerSecond: 50, bytesPerLine: 100 };
     const { reader, sender } = await connected();
     const startedMs = performance.now();
     const seen = countLines(reader, pace);
@@ -55,8 +55,31 @@ describe('lines that never end', () => {
     expect(sender.writableLength).toBeGreaterThan(0);
   });
 
+  it('are read at the rate of their bytes if they are long', async () => {
+    const pace: LinePace = {
+      bytesPerTurn: 8_192,
+      linesPerTurn: 2,
+      burstLines: 1_000,
+      linesPerSecond: 500,
+      bytesPerLine: 100,
+    };
+    const { reader, sender } = await connected();
+    const startedMs = performance.now();
+    const seen = countLines(reader, pace);
+    sender.write(`${'x'.repeat(5_000)}\n`.repeat(1_000));
+    await expect.poll(() => seen.lines).toBeGreaterThan(30);
+    const allowed = pace.burstLines + ((performance.now() - startedMs) * pace.linesPerSecond) / 1_000;
+    expect(seen.lines * 50).toBeLessThanOrEqual(allowed);
+  });
+
   it('leave a turn of the event loop to others after a few lines, and also if they are empty', async () => {
-    const pace: LinePace = { bytesPerTurn: 4_096, linesPerTurn: 8, burstLines: 1_000_000, linesPerSecond: 1 };
+    const pace: LinePace = {
+      bytesPerTurn: 4_096,
+      linesPerTurn: 8,
+      burstLines: 1_000_000,
+      linesPerSecond: 1,
+      bytesPerLine: 100,
+    };
     const { reader, sender } = await connected();
     const total = 20_000;
     const seen = countLines(reader, pace);
@@ -72,7 +95,13 @@ describe('lines that never end', () => {
   });
 
   it('are not read any more after the connection was closed', async () => {
-    const pace: LinePace = { bytesPerTurn: 64, linesPerTurn: 2, burstLines: 5, linesPerSecond: 1_000 };
+    const pace: LinePace = {
+      bytesPerTurn: 64,
+      linesPerTurn: 2,
+      burstLines: 5,
+      linesPerSecond: 1_000,
+      bytesPerLine: 100,
+    };
     const { reader, sender } = await connected();
     const seen = countLines(reader, pace);
     sender.on('error', () => {}).write('x\n'.repeat(1_000_000));

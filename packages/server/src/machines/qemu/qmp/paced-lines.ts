@@ -9,10 +9,18 @@ export interface LinePace {
   /** How many lines may come at once. */
   readonly burstLines: number;
   readonly linesPerSecond: number;
+  /** A longer line counts as several: so many bytes as one. */
+  readonly bytesPerLine: number;
 }
 
-/** QEMU sends a few lines per second, and some hundred while it saves a machine. */
-const defaultPace: LinePace = { bytesPerTurn: 4_096, linesPerTurn: 32, burstLines: 1_000, linesPerSecond: 200 };
+/** QEMU sends a few lines per second, and some hundred while it saves a machine, with up to 0.2 MiB of answers. */
+const defaultPace: LinePace = {
+  bytesPerTurn: 4_096,
+  linesPerTurn: 32,
+  burstLines: 1_000,
+  linesPerSecond: 200,
+  bytesPerLine: 2_048,
+};
 
 /**
  * Reads lines from a socket, a few in each turn of the event loop and at a limited rate: a QEMU that was taken over must not keep this process from other
@@ -32,7 +40,7 @@ export function readLines(
       if (from > 0) await nextTurn();
       if (socket.destroyed) return;
       for (const line of splitter.push(chunk.subarray(from, from + pace.bytesPerTurn))) {
-        const waitMs = allowance.take(performance.now());
+        const waitMs = allowance.take(performance.now(), Math.ceil(Buffer.byteLength(line) / pace.bytesPerLine));
         if (waitMs > 0) await wait(waitMs, undefined, { ref: false });
         if (socket.destroyed) return;
         onLine(line);
@@ -61,12 +69,12 @@ class Allowance {
     this.#lines = pace.burstLines;
   }
 
-  /** Takes one line. Returns how long to wait until it may be read. */
-  take(nowMs: number): number {
+  /** Takes one line, which counts as so many. Returns how long to wait until it may be read. */
+  take(nowMs: number, count: number): number {
     const { burstLines, linesPerSecond } = this.#pace;
     const filled = ((nowMs - (this.#atMs ?? nowMs)) * linesPerSecond) / 1_000;
     this.#atMs = nowMs;
-    this.#lines = Math.min(burstLines, this.#lines + filled) - 1;
+    this.#lines = Math.min(burstLines, this.#lines + filled) - Math.max(1, count);
     return this.#lines >= 0 ? 0 : (-this.#lines * 1_000) / linesPerSecond;
   }
 }

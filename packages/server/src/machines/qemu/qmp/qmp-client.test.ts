@@ -81,6 +81,24 @@ describe('a QMP client', () => {
     expect(await answer).toBe('soon');
   });
 
+  it('reads long messages at the rate of their bytes', async () => {
+    const { client, peer } = await pair();
+    let seen = 0;
+    client.onEvent(() => {
+      seen += 1;
+    });
+    const startedMs = performance.now();
+    const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`${at}`, 0]));
+    const message = JSON.stringify({ event: 'STOP', data });
+    peer.write(`${message}\n`.repeat(100));
+    await expect.poll(() => seen).toBeGreaterThan(15);
+    await pause(500);
+    // 2 MiB at once, then 0.4 MiB per second.
+    const allowedBytes = (2 + (0.4 * (performance.now() - startedMs)) / 1_000) * 1024 ** 2;
+    expect(seen * message.length).toBeLessThanOrEqual(allowedBytes);
+    peer.destroy();
+  });
+
   it('matches results to commands in any order', async () => {
     const { client, peer } = await pair();
     const both = Promise.all([client.execute('a'), client.execute('b')]);
