@@ -32,16 +32,19 @@ import { maxDelayMs as auditDelayMs } from '#server/core/audit/audit-trail.ts';
 import { defaultBudgets } from '#server/core/budgets/budgets.ts';
 import { roomWaitMs as bodyWaitMs } from '#server/core/budgets/held-body.ts';
 import { roomWaitMs as resultWaitMs, uncountedBytes } from '#server/core/budgets/held-result.ts';
+import type { ApiError } from '#server/core/errors/api-error.ts';
 import { evictDiskFactor, leastBytes, machinesMemoryMarginBytes } from '#server/core/eviction/choose-victim.ts';
 import { resultGraceMs } from '#server/core/executions/collect.ts';
+import { type FileTask, fileFailure } from '#server/core/files/file-errors.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
+import { GuestRefusal } from '#server/core/ports/guest-agent.ts';
 import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
 import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.ts';
 import { hashedAtOnce, maxWaiting as maxWaitingPasswords } from '#server/core/sign-in/passwords.ts';
 import { recheckPeriodMs } from '#server/core/sign-in/session-connections.ts';
 import { touchAfterMs } from '#server/core/sign-in/session-life.ts';
 import { defaultSize as terminalSize } from '#server/core/terminals/terminals.ts';
-import { publicRequestsFactor } from '#server/core/windows/rate-windows.ts';
+import { publicRequestsFactor, sourceKey } from '#server/core/windows/rate-windows.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
 import { guestLimits } from '#server/guest/guest-limits.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
@@ -387,6 +390,15 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| \`MAYFLY_DISK_MB_PER_SECOND\` | \`${config.diskRates.bytesPerSecond / 1024 ** 2}\` |`,
     `| \`MAYFLY_DISK_OPERATIONS_PER_SECOND\` | \`${config.diskRates.operationsPerSecond}\` |`,
   ],
+  'docs/decisions/file-operations.md': [
+    `such as a name over 255 bytes, is ${nameTooLong('write')} for a write, ${nameTooLong('read', 'list')} for a read or a listing, and ${nameTooLong('delete')} for a delete`,
+  ],
+  'docs/decisions/specification-gaps.md': [
+    `**A price of zero.** A size whose price is zero needs no credit`,
+    `the minimum of ${word(minimumRuntimeMs / 60_000)} minutes of \`small\``,
+    `**NUL in \`name\`** is 400 \`invalid_request\``,
+    `The window "per source IP" counts an IPv6 address as its /${sourceKey('2001:db8::1').split('/')[1]}, and`,
+  ],
   'docs/decisions/slow-readers-and-floods.md': [
     `accepts no byte for ${seconds(defaultReadingLimits.stallMs)} is cut`,
     `less than ${formatBytes(defaultReadingLimits.minBytesPerSecond)}/s over ${word(defaultReadingLimits.averageMs / 60_000)} minutes`,
@@ -451,6 +463,16 @@ it('docs/limits.md has the default of every limit', () => {
   const defaults = operatorLimitKeys.map((key) => [limitSetting(key), defaultLimits[key]] as const);
   expect(Object.fromEntries(printed)).toEqual(Object.fromEntries(defaults));
 });
+
+/** How these tasks answer a path with a name over 255 bytes, as text has it. */
+function nameTooLong(...tasks: FileTask[]): string {
+  const refusal = new GuestRefusal('name_too_long', 'File name too long');
+  const answers = tasks.map((task) => {
+    const { status, type } = fileFailure(refusal, { task, path: '/', fileBytes: defaultLimits.fileBytes }) as ApiError;
+    return `${status} \`${type}\``;
+  });
+  return [...new Set(answers)].join(' or ');
+}
 
 /** The value of a constant in a Go file, in milliseconds if it is a time. */
 function goConstant(path: string, name: string): number {
