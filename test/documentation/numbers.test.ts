@@ -89,6 +89,7 @@ import { defaultPoolDeadlines } from '#server/store/postgres/open.ts';
 import { oldGuestDays } from '#server/supervisor/guest-age.ts';
 import { pauses as restartPauses, stableMs } from '#server/supervisor/restart-policy.ts';
 import { stopMs } from '#server/supervisor/supervised-process.ts';
+import { machineDeathNoticedMs } from '#server-test/promises.ts';
 import { hostUnitName, serviceUnitName, unitFiles } from '#setup/systemd/units.ts';
 import { firstOutputMs, nextOutputMs, wholeOutputMs } from '../../packages/cli/src/logs/logs-command.ts';
 import { progressDelayMs } from '../../packages/cli/src/progress-line.ts';
@@ -102,7 +103,6 @@ import { defaultUsageDays } from '../../packages/contract/src/operations/account
 import { defaults as sdkDefaults } from '../../packages/sdk/src/settings.ts';
 import { defaultTimes as socketTimes } from '../../packages/sdk/src/terminals/web-socket.ts';
 import { documentationPages, readPage, repositoryRoot } from '../support/markdown.ts';
-import { machineDeathNoticedMs } from '../support/promises.ts';
 
 const { commands, resultBytes, bodyBytes, uploads } = defaultBudgets;
 const { service: serviceDeadlines } = machineDeadlines;
