@@ -438,12 +438,19 @@ it('the units of systemd have the limits that docs/limits.md names', () => {
 it('all say the same of how long a create takes where machines are emulated', () => {
   const texts = [
     textOf('README.md'),
+    textOf('packages/sdk/README.md'),
+    textOf('packages/dashboard/src/sign-in/sign-in-page.tsx'),
+    textOf('packages/dashboard/src/sandboxes/first-sandbox.tsx'),
+    textOf('packages/dashboard/src/sandbox/outcome.tsx'),
     JSON.stringify(openApiDocument({ publicUrl: '', previewUrl: '', limits: defaultLimits })),
     spawnSync(process.execPath, [join(repositoryRoot, 'packages/cli/bin/mayfly.mjs'), 'template', '--help'], {
       encoding: 'utf8',
     }).stdout,
   ];
-  for (const text of texts) expect(text.replaceAll(/\s+/g, ' ')).toContain('about a second');
+  for (const text of texts.map((each) => each.replaceAll(/\s+/g, ' '))) {
+    expect(text).toContain('about a second');
+    expect(text).not.toMatch(/\bin a second/i);
+  }
   const pages = documentationPages().filter(({ text }) => text.includes('fraction of a second'));
   // There it is the time until a copy has random numbers of its own.
   expect(pages.map(({ path }) => path)).toEqual(['docs/snapshots.md']);
