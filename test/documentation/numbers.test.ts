@@ -89,6 +89,8 @@ import { defaultPoolDeadlines } from '#server/store/postgres/open.ts';
 import { oldGuestDays } from '#server/supervisor/guest-age.ts';
 import { pauses as restartPauses, stableMs } from '#server/supervisor/restart-policy.ts';
 import { stopMs } from '#server/supervisor/supervised-process.ts';
+import { leastForbiddenAttempts } from '#server-test/confinement/probe.ts';
+import { messageCounts } from '#server-test/host-process/hostile-messages.ts';
 import { machineDeathNoticedMs } from '#server-test/promises.ts';
 import { hostUnitName, serviceUnitName, unitFiles } from '#setup/systemd/units.ts';
 import { firstOutputMs, nextOutputMs, wholeOutputMs } from '../../packages/cli/src/logs/logs-command.ts';
@@ -304,6 +306,10 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `faster than the service measures (${word(1_000 / evictionPeriodMs)} times a second)`,
     `The set-up warns after ${oldGuestDays} days`,
     `a ticket works once, for ${inWords(fixedLimits.ticketSeconds * 1_000)}`,
+    `${thousands(messageCounts.short)} generated hostile messages of a service (${thousands(messageCounts.full)} in the long form;`,
+    `only: ${thousands(messageCounts.short)} hostile messages, ${thousands(messageCounts.full)} in the long form`,
+    `${thousands(messageCounts.short)} hostile messages (${thousands(messageCounts.fullOnMachines)} in the long form) to its host process`,
+    `more than ${leastForbiddenAttempts} attempts of a compromised one are refused`,
   ],
   'docs/operating.md': [
     `listens on \`${config.host}:${config.port}\``,
