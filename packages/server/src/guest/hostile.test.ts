@@ -47,7 +47,7 @@ async function attached(peer: Peer, handler: Handler, by = connector): Promise<G
   return agent;
 }
 
-/** Keeps writing as fast as the host reads, until the stream is gone. */
+/** Keeps writing as fast as the service reads, until the stream is gone. */
 function flood(peer: Peer, stream: Peer['data'], piece: Buffer): void {
   const more = () => {
     while (!peer.closed() && stream.writable && stream.write(piece));
@@ -168,7 +168,7 @@ describe('a hostile agent, attached', () => {
     const attaching = connector.attachChannel(peer.channel, 5_000);
     await greetRaw(peer);
     const agent = await attaching;
-    // Windows of 4 MiB, so that the host's socket fills up.
+    // Windows of 4 MiB, so that the service's socket fills up.
     const more = Buffer.from([0, 0x40, 0, 0]);
     peer.data.write(Buffer.concat([rawFrame(4, 0, 0, Buffer.from([0, 4, ...more])), rawFrame(8, 0, 0, more)]));
     const writing = agent.writeFile('f', Buffer.alloc(4_000_000), 4_000_000);

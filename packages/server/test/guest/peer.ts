@@ -37,7 +37,7 @@ export async function openPeer(open: () => Promise<Wire> = openUnixSocket): Prom
   return { channel: { control: hostControl, data: hostData, close }, control, data, nonce, closed: () => closed };
 }
 
-/** Answers the attach, with `before` and `after` around the marker. Bytes that the host sends afterwards stay in the stream. */
+/** Answers the attach, with `before` and `after` around the marker. Bytes that the service sends afterwards stay in the stream. */
 export async function answerAttach(
   peer: Peer,
   before: Buffer = Buffer.alloc(0),

@@ -67,12 +67,12 @@ export interface TerminalChannel extends AsyncIterable<TerminalPart> {
 }
 
 /**
- * Reserves memory for a large answer while the host collects it: `bytes` in all, what was reserved before included. False if there is none
+ * Reserves memory for a large answer while the service collects it: `bytes` in all, what was reserved before included. False if there is none
  * now, which ends the call with NoRoom. Answers up to 32 KiB do not ask.
  */
 export type Reserve = (bytes: number) => boolean;
 
-/** The host has no room for a large answer now. The call can be repeated; the result of a command stays with the agent. */
+/** The service has no room for a large answer now. The call can be repeated; the result of a command stays with the agent. */
 export class NoRoom extends Error {
   readonly neededBytes: number;
   constructor(neededBytes: number) {
@@ -154,14 +154,14 @@ export class MachineDetached extends GuestUnreachable {
   }
 }
 
-/** The host side of one attached agent. Every call has a deadline; a lost connection fails all calls with GuestUnreachable. */
+/** The service's side of one attached agent. Every call has a deadline; a lost connection fails all calls with GuestUnreachable. */
 export interface GuestAgent {
   /** Resolves when the connection is gone; never rejects. */
   readonly closed: Promise<void>;
   hello(): Promise<GuestHello>;
   /** Sets clock (verified, at most three tries to get within 100 ms), entropy, hostname, machine id and expiry. */
   setIdentity(identity: GuestIdentity): Promise<void>;
-  /** Sets when the machine powers itself off if no host is connected. */
+  /** Sets when the machine powers itself off if no service is connected. */
   setExpiry(expiresAtMs: number): Promise<void>;
   /** Sets clock and entropy again, e.g. after a pause. */
   setClock(): Promise<void>;

@@ -29,7 +29,7 @@ import { openTunnel } from './tunnel.ts';
 /** Node fires longer timers immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The host's end of an attached agent, over HTTP/2. */
+/** The service's end of an attached agent, over HTTP/2. */
 export class Http2GuestAgent implements GuestAgent {
   readonly closed: Promise<void>;
   readonly #connection: Connection;
@@ -189,7 +189,7 @@ export class Http2GuestAgent implements GuestAgent {
   }
 
   close(): void {
-    this.#connection.end('the host closed the connection');
+    this.#connection.end('the service closed the connection');
   }
 
   /** Deletes something that may be gone already. */
