@@ -72,7 +72,6 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
   };
 
   return {
-    attachChannel: (channel, deadlineMs) => attachOver(channel, deadlineMs, deadlineMs),
     attach: async (machine, deadlineMs, identity) => {
       const leftMs = countdown(deadlineMs);
       let endedSessions = 0;

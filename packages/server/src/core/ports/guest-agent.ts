@@ -1,5 +1,5 @@
-import type { Duplex, Readable } from 'node:stream';
-import type { AgentChannel, Machine } from './machine-driver.ts';
+import type { Duplex } from 'node:stream';
+import type { Machine } from './machine-driver.ts';
 import type { TerminalSize } from './screens.ts';
 
 /** What a machine is told when it is assigned to a sandbox. The clock is set from the host's at the moment of sending. */
@@ -85,12 +85,9 @@ export class NoRoom extends Error {
 /** How a command ended, as reported by the agent. Output is raw bytes; the caller decodes it. */
 export interface ExecuteResult {
   readonly exitCode: number;
-  readonly signal: number;
   readonly timedOut: boolean;
   readonly oomKilled: boolean;
   readonly durationMs: number;
-  readonly startedAtMs: number;
-  readonly finishedAtMs: number;
   readonly truncated: boolean;
   /** All bytes that the command wrote to both streams, captured or not. */
   readonly writtenBytes: number;
@@ -189,16 +186,8 @@ export interface GuestAgent {
   endTerminal(id: string): Promise<void>;
   /** Sends a signal to all processes of a command. GuestRefusal `refused` if it has ended. */
   signalExecution(id: string, signal: number): Promise<void>;
-  readFile(
-    path: string,
-    maxBytes: number,
-    reserve?: Reserve,
-  ): Promise<{ readonly sizeBytes: number; readonly content: Buffer }>;
-  writeFile(
-    path: string,
-    content: Buffer | Readable,
-    maxBytes: number,
-  ): Promise<{ readonly path: string; readonly sizeBytes: number }>;
+  readFile(path: string, maxBytes: number, reserve?: Reserve): Promise<Buffer>;
+  writeFile(path: string, content: Buffer, maxBytes: number): Promise<{ readonly sizeBytes: number }>;
   listFiles(path: string, maxEntries: number, reserve?: Reserve): Promise<GuestListing>;
   /** Deletes a file, a symbolic link, or a directory with its contents. */
   deleteFile(path: string, recursive: boolean): Promise<void>;
@@ -211,13 +200,11 @@ export interface GuestAgent {
 export interface GuestConnector {
   /**
    * Opens the machine's channel, synchronises, and resolves once the agent has answered. With an identity, the first call sets it, so
-   * that assigning a new machine costs no extra round trip.
+   * that assigning a new machine costs no extra round trip. The channel is closed together with the agent, and when attaching fails.
    */
   attach(
     machine: Pick<Machine, 'id' | 'openAgentChannel'>,
     deadlineMs: number,
     identity?: GuestIdentity,
   ): Promise<GuestAgent>;
-  /** The same over an open channel. The channel is closed together with the agent, and when attaching fails. */
-  attachChannel(channel: AgentChannel, deadlineMs: number): Promise<GuestAgent>;
 }
