@@ -2,7 +2,7 @@ const { readdirSync } = require('node:fs');
 const path = require('node:path');
 
 /**
- * The directions of imports: contract ← core ← adapters ← app, host-process and supervisor (one for each process) ← setup. Adapters never import each other.
+ * The directions of imports: contract ← core ← adapters ← app, host process and supervisor (one for each process) ← setup. Adapters never import each other.
  */
 const server = '^packages/server/src';
 const adapters = ['store', 'machines', 'guest', 'http', 'gateway', 'admin', 'metrics', 'screens'];

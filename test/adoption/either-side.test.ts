@@ -18,7 +18,7 @@ import { freePort } from '../support/service-settings.ts';
 /** Each side and both are killed once. */
 const rounds = 3;
 const settleMs = 120_000;
-const unsettled = `select (select count(*) from sandboxes where status in ('provisioning', 'deleting'))
+const unfinished = `select (select count(*) from sandboxes where status in ('provisioning', 'deleting'))
   + (select count(*) from executions where status = 'running')`;
 
 /** A request to a service that may be killed at any moment: its status, or that the connection was lost. */
@@ -32,8 +32,8 @@ async function healthOf({ url }: Target): Promise<number> {
 }
 
 /** The machines of the sandboxes that run, once nothing is in progress. */
-async function settledMachines(service: Target, database: AuditedDatabase): Promise<string[]> {
-  const state = async () => [await healthOf(service), await readNumber(database, unsettled)];
+async function runningMachines(service: Target, database: AuditedDatabase): Promise<string[]> {
+  const state = async () => [await healthOf(service), await readNumber(database, unfinished)];
   await expect.poll(state, { timeout: settleMs }).toEqual([200, 0]);
   const running = (await readSandboxes(database)).filter(({ status }) => status === 'running');
   return running.map(({ machineId }) => String(machineId));
@@ -64,7 +64,7 @@ it.each(length<readonly DatabaseName[]>(['SQLite'], databaseNames))(
       answers.push(`${side} killed: ${(await Promise.all(work)).join(', ')}`);
       if (side === 'both') await service.start();
 
-      const machines = await settledMachines(service, database);
+      const machines = await runningMachines(service, database);
       expect(await unexpectedResources(service.dataDir, machines, 0)).toEqual([]);
       const marks = await Promise.all(kept.map((sandbox) => exec(service, sandbox.id, 'cat mark')));
       expect(marks.map(({ stdout }) => stdout.trim())).toEqual(kept.map((sandbox) => sandbox.id));

@@ -40,13 +40,13 @@ function layoutOf(id: string) {
 /** Launches machines in another process and kills it, which leaves them running. */
 async function leaveMachines(...names: readonly string[]): Promise<void> {
   const worker = join(import.meta.dirname, '../support/machines-worker.ts');
-  const service = new RpcChild([process.execPath, worker]);
-  await service.ask('open', { host: preparedHost(), dataDir, resolvConfPath: '/etc/resolv.conf' });
-  for (const name of names) await service.ask('launch', { name });
-  await service.kill();
+  const hostProcess = new RpcChild([process.execPath, worker]);
+  await hostProcess.ask('open', { host: preparedHost(), dataDir, resolvConfPath: '/etc/resolv.conf' });
+  for (const name of names) await hostProcess.ask('launch', { name });
+  await hostProcess.kill();
 }
 
-/** Launches a machine in this process and lets it go, as a service that stops does. Quicker than `leaveMachines`. */
+/** Launches a machine in this process and lets it go, as a host process that stops does. Quicker than `leaveMachines`. */
 async function letMachineGo(name: string): Promise<void> {
   const driver = await open();
   await driver.adopt();

@@ -17,7 +17,7 @@ function unmountNetns(): void {
   spawnSync('sh', ['-c', script], { stdio: 'ignore' });
 }
 
-it('many machines survive a kill -9 of the service, and a stop that destroys them leaves nothing', async () => {
+it('many machines survive a kill -9 of all processes, and a stop that destroys them leaves nothing', async () => {
   unmountNetns();
   const before = await hostState();
   console.log(`/run/netns is ${before.includes(' /run/netns ') ? '' : 'not '}mounted before`);

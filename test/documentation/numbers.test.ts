@@ -1,17 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { getDefaultHighWaterMark } from 'node:stream';
 import {
   accountLimitNames,
   defaultLimits,
+  errorTable,
   fixedLimits,
   formatBytes,
+  maxForkCount,
   openApiDocument,
   operatorLimitKeys,
   sizes,
 } from '@mayfly/contract';
 import { dashboardLimits } from '@mayfly/contract/dashboard';
 import { describe, expect, it } from 'vitest';
-import { backgroundCommandsPerAccount } from '#server/app/assemble-core.ts';
+import { backgroundCommandsPerAccount, snapshotCheckMs } from '#server/app/assemble-core.ts';
 import { largestBytes as ballastBytes } from '#server/app/ballast.ts';
 import { limitSetting, readConfig } from '#server/app/config.ts';
 import { destructionPace } from '#server/app/run-service.ts';
@@ -19,6 +22,7 @@ import {
   drainMs,
   evictionPeriodMs,
   expiryPeriodMs,
+  poolTemplatesPeriodMs,
   reconcilePeriodMs,
   retentionPeriodMs,
   snapshotPeriodMs,
@@ -29,10 +33,11 @@ import { defaultPeriodMs as tlsCopyPeriodMs } from '#server/confinement/tls-copy
 import { maxCredentialParts } from '#server/core/accounts/authenticate.ts';
 import { minimumRuntimeMs } from '#server/core/admission/admit.ts';
 import { refuseDiskFactor } from '#server/core/admission/capacity.ts';
-import { maxDelayMs as auditDelayMs } from '#server/core/audit/audit-trail.ts';
+import { maxDelayMs as auditDelayMs, maxWaiting as maxWaitingEvents } from '#server/core/audit/audit-trail.ts';
 import { defaultBudgets } from '#server/core/budgets/budgets.ts';
 import { roomWaitMs as bodyWaitMs } from '#server/core/budgets/held-body.ts';
 import { roomWaitMs as resultWaitMs, uncountedBytes } from '#server/core/budgets/held-result.ts';
+import type { ApiError } from '#server/core/errors/api-error.ts';
 import {
   evictDiskFactor,
   leastBytes,
@@ -40,18 +45,23 @@ import {
   ordinaryServiceBytes,
 } from '#server/core/eviction/choose-victim.ts';
 import { resultGraceMs } from '#server/core/executions/collect.ts';
+import { type FileTask, fileFailure } from '#server/core/files/file-errors.ts';
 import { retryPauses as teardownPauses } from '#server/core/machines/teardowns.ts';
+import { GuestRefusal } from '#server/core/ports/guest-agent.ts';
 import { machineDeadlines } from '#server/core/ports/machine-deadlines.ts';
 import { maxOpenPerSandbox, serverStartMs } from '#server/core/previews/visits.ts';
 import { hashedAtOnce, maxWaiting as maxWaitingPasswords } from '#server/core/sign-in/passwords.ts';
 import { recheckPeriodMs } from '#server/core/sign-in/session-connections.ts';
 import { touchAfterMs } from '#server/core/sign-in/session-life.ts';
 import { defaultSize as terminalSize } from '#server/core/terminals/terminals.ts';
-import { publicRequestsFactor } from '#server/core/windows/rate-windows.ts';
+import { publicRequestsFactor, sourceKey } from '#server/core/windows/rate-windows.ts';
 import { defaultGatewayLimits } from '#server/gateway/gateway-context.ts';
-import { guestLimits } from '#server/guest/guest-limits.ts';
+import { maxLineBytes as controlLineBytes } from '#server/guest/attach/control-port.ts';
+import { defaultDeadlines as guestDeadlines, guestLimits } from '#server/guest/guest-limits.ts';
+import { violationLinesPerSecond } from '#server/host-process/driver-server.ts';
 import { defaultHostLimits } from '#server/host-process/host-limits.ts';
 import { defaultConnectionLimits, handshakePace, maxConnections } from '#server/http/app.ts';
+import { keepAliveMs } from '#server/http/bodies/event-stream.ts';
 import { smallBytes as strangerBodyBytes } from '#server/http/bodies/json-body.ts';
 import { defaultBodyPace } from '#server/http/bodies/slow-body.ts';
 import { defaultReadingLimits } from '#server/http/slow-readers.ts';
@@ -61,7 +71,16 @@ import {
   silenceMs as terminalSilenceMs,
 } from '#server/http/sockets/terminal-socket.ts';
 import { linesPerSecond as strangerLinesPerSecond } from '#server/listening/stranger-log.ts';
-import { maxCallBytes, maxEgressEntries, protocolVersion } from '#server/machines/protocol/messages.ts';
+import {
+  machinesPerPage,
+  maxCallBytes,
+  maxEgressEntries,
+  maxHostMessageBytes,
+  memoryPeriodMs,
+  protocolVersion,
+  snapshotsPerPage,
+} from '#server/machines/protocol/messages.ts';
+import { translationBufferMib } from '#server/machines/qemu/argv.ts';
 import { hostCapabilities } from '#server/machines/qemu/host-capabilities.ts';
 import { machineLimits } from '#server/machines/qemu/jail/cgroup-limits.ts';
 import { hostUidRange } from '#server/machines/qemu/jail/uid-leases.ts';
@@ -86,13 +105,22 @@ import {
 import { periodMs as eventLoopPeriodMs } from '#server/metrics/event-loop-delay.ts';
 import { databaseMs as scrapeDeadlineMs } from '#server/metrics/gauges.ts';
 import { logLimits } from '#server/process/log-rate.ts';
+import { cannotStartCode } from '#server/process/start-failure.ts';
+import { forcedStopCode, sameRequestMs } from '#server/process/stop-signals.ts';
 import { maxShownBytes as screenBytes, scrollbackLines } from '#server/screens/emulator.ts';
 import { tailBytes } from '#server/screens/worker-screens.ts';
 import { defaultPoolDeadlines } from '#server/store/postgres/open.ts';
 import { oldGuestDays } from '#server/supervisor/guest-age.ts';
 import { pauses as restartPauses, stableMs } from '#server/supervisor/restart-policy.ts';
 import { stopMs } from '#server/supervisor/supervised-process.ts';
+import { leastForbiddenAttempts } from '#server-test/confinement/probe.ts';
+import { messageCounts } from '#server-test/host-process/hostile-messages.ts';
+import { machineDeathNoticedMs } from '#server-test/promises.ts';
+import { waitDeadlineMs as cacheWaitMs } from '#setup/cache/entry.ts';
+import { keepUnusedMs, markUsedEveryMs } from '#setup/cache/prune.ts';
+import { minimumBuildDiskBytes, minimumBuildMemoryBytes, minimumDiskBytes } from '#setup/requirements/problems.ts';
 import { hostUnitName, serviceUnitName, unitFiles } from '#setup/systemd/units.ts';
+import { timeoutMs as adminTimeoutMs } from '../../packages/cli/src/admin/client.ts';
 import { firstOutputMs, nextOutputMs, wholeOutputMs } from '../../packages/cli/src/logs/logs-command.ts';
 import { progressDelayMs } from '../../packages/cli/src/progress-line.ts';
 import { noticeMs } from '../../packages/cli/src/running/connection-notice.ts';
@@ -102,14 +130,19 @@ import { leastPrefix } from '../../packages/cli/src/service/find-sandbox.ts';
 import { holdMs } from '../../packages/cli/src/shell/detach-keys.ts';
 import { retryPausesMs as shellPausesMs } from '../../packages/cli/src/shell/terminal-session.ts';
 import { defaultUsageDays } from '../../packages/contract/src/operations/account.ts';
+import { cleanupMs as sdkCleanupMs } from '../../packages/sdk/src/http/cleanup.ts';
+import { defaultTimes, slowTimes } from '../../packages/sdk/src/http/connection.ts';
+import { longestTimerMs } from '../../packages/sdk/src/http/timer.ts';
 import { defaults as sdkDefaults } from '../../packages/sdk/src/settings.ts';
+import { maxUnreadBytes } from '../../packages/sdk/src/terminals/terminal.ts';
 import { defaultTimes as socketTimes } from '../../packages/sdk/src/terminals/web-socket.ts';
 import { documentationPages, readPage, repositoryRoot } from '../support/markdown.ts';
-import { machineDeathNoticedMs } from '../support/promises.ts';
 
 const { commands, resultBytes, bodyBytes, uploads } = defaultBudgets;
 const { service: serviceDeadlines } = machineDeadlines;
 const config = readConfig({});
+/** A comparison of records and files is due after the first, starts up to the second later, and is given the third. */
+const snapshotsComparedMs = snapshotCheckMs + snapshotPeriodMs + snapshotPeriodMs;
 /** On the smallest host. */
 const leastServiceLimits = serviceLimits(0, 1);
 /** Of a machine whose guest has no memory. */
@@ -117,11 +150,30 @@ const machineOverhead = machineLimits(1, 0);
 
 /** The agent, the resolver and the jail are written in Go. */
 const agent = {
+  argumentBytes: goConstant('guest/agent/internal/execution/stdio.go', 'maxArgument'),
+  attachLineBytes: goConstant('guest/agent/internal/attach/scan.go', 'maxLine'),
+  captureBytes: goConstant('guest/agent/internal/execution/request.go', 'defaultCapture'),
+  commands: goConstant('guest/agent/internal/execution/table.go', 'maxRunning'),
+  commandsKept: goConstant('guest/agent/internal/execution/table.go', 'maxKept'),
+  commandsKeptBytes: goConstant('guest/agent/internal/execution/table.go', 'maxKeptBytes'),
   expiryGraceMs: goConstant('guest/agent/internal/expiry/expiry.go', 'grace'),
   expiryCheckMs: goConstant('guest/agent/internal/expiry/expiry.go', 'interval'),
+  framePayloadBytes: goConstant('guest/agent/internal/frame/frame.go', 'MaxPayload'),
+  hostAbsenceMs: goConstant('guest/agent/internal/attach/lease.go', 'hostAbsence'),
+  inputBytes: goConstant('guest/agent/internal/execution/input.go', 'maxInput'),
   inputWaitMs: goConstant('guest/agent/internal/execution/input.go', 'inputWait'),
+  messageBytes: goConstant('guest/agent/internal/fault/fault.go', 'maxMessage'),
+  pollMs: goConstant('guest/agent/internal/port/port.go', 'minWait'),
+  longestPollMs: goConstant('guest/agent/internal/port/port.go', 'maxWait'),
+  protocol: goConstant('guest/agent/internal/routes/routes.go', 'protocol'),
+  results: goConstant('guest/agent/internal/execution/table.go', 'maxFinished'),
+  spoolBlockBytes: goConstant('guest/agent/internal/execution/spool.go', 'spoolBlockLen'),
+  spoolBytes: goConstant('guest/agent/internal/execution/request.go', 'maxSpool'),
   terminalHistoryBytes: goConstant('guest/agent/internal/terminal/history.go', 'historyLen'),
   terminalIdleMs: goConstant('guest/agent/internal/terminal/http.go', 'maxIdle'),
+  terminals: goConstant('guest/agent/internal/terminal/http.go', 'maxTerminals'),
+  timeoutExitCode: goConstant('guest/agent/internal/execution/execution.go', 'timeoutExitCode'),
+  userId: goConstant('guest/agent/internal/fsuser/fsuser.go', 'UID'),
 };
 const resolver = {
   fairShares: goConstant('native/net/internal/machine/rate.go', 'fairShares'),
@@ -129,7 +181,10 @@ const resolver = {
   memoryBytes: goConstant('native/net/internal/resolver/limits.go', 'maxMemoryBytes'),
   threads: goConstant('native/net/internal/resolver/limits.go', 'maxThreads'),
 };
-const machineOomScore = goConstant('native/jail/limits.go', 'oomScoreAdj');
+const jail = {
+  machineOomScore: goConstant('native/jail/limits.go', 'oomScoreAdj'),
+  stopMs: goConstant('native/jail/confine.go', 'stopTime'),
+};
 
 /** The units of systemd. */
 const units = unitFiles({
@@ -222,7 +277,22 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| ${defaultGatewayLimits.refusedRequestsPerMinute} per minute | 429 \`rate_limited\``,
     `refused and unauthenticated requests | ${strangerLinesPerSecond} per event and second | ${strangerLinesPerSecond} per event and second |`,
   ],
+  'docs/admin.md': [
+    `that works once, within ${dashboardLimits.inviteLinkDays} days`,
+    `that works once, within ${dashboardLimits.loginLinkHours} hours`,
+    `An account has at most ${defaultLimits.apiKeys} active keys (\`MAYFLY_LIMIT_API_KEYS\``,
+    `loses at most the last ${auditDelayMs} ms`,
+    `up to ${thousands(maxWaitingEvents)} events wait for it`,
+    `does not answer within ${adminTimeoutMs / 1_000} seconds the command gives up`,
+  ],
   'docs/live-commands.md': [
+    `| timeout | ${seconds(defaultLimits.defaultCommandTimeoutMs)} unless given | ${seconds(defaultLimits.defaultCommandTimeoutMs)} unless given |`,
+    `the last ${formatBytes(fixedLimits.spoolBytes)} per command`,
+    `its latest ${agent.commandsKept} live commands, up to ${formatBytes(agent.commandsKeptBytes)}`,
+    `up to ${formatBytes(defaultLimits.captureBytes)} of each stream`,
+    `**Comments** every ${seconds(keepAliveMs)}`,
+    `A client that does not read for ${seconds(defaultReadingLimits.stallMs)} is disconnected`,
+    `While more than ${formatBytes(agent.inputBytes)} would wait, a call waits up to ${seconds(agent.inputWaitMs)} and then answers 429`,
     `works once, within ${fixedLimits.ticketSeconds} seconds`,
     `at most ${fixedLimits.ticketsPerAccount} unused tickets`,
   ],
@@ -244,13 +314,24 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| pauses from ${seconds(restartPauses.firstMs)} to ${seconds(restartPauses.longestMs)} |`,
     `creates answer 503 instead of waiting for it | ${seconds(defaultSilenceMs)} |`,
     `${seconds(evictionPeriodMs)} between measurements`,
+    `completely | ${seconds(evictionPeriodMs)}: until the ballast is released |`,
+    `as soon as the database can | ${seconds(evictionPeriodMs)} |`,
     `the command's timeout plus ${seconds(resultGraceMs)}`,
     `finds its account's ${commands.perAccount} commands running`,
+    `the longest command timeout, then ${errorTable.rate_limit_exceeded.statuses[0]} and nothing ran`,
+    `or whose machine is gone, ends \`failed\`; none stays \`running\` forever | at the start, otherwise ${seconds(reconcilePeriodMs)} |`,
     `accepted as a whole or not at all | ${seconds(agent.inputWaitMs)}, then 429 |`,
     // A stalled connection is found by the next look at all connections, of which there are six in that time.
     `Others are served meanwhile | ${seconds(defaultReadingLimits.stallMs + defaultReadingLimits.stallMs / 6)} |`,
     `ends \`completed\` with its output | ${seconds(reconcilePeriodMs)} after it is back`,
+    `is billed no further than the service's last heartbeat | ${seconds(reconcilePeriodMs)} |`,
     `the service's last heartbeat (every ${seconds(reconcilePeriodMs)})`,
+    `machines of ended sandboxes are destroyed | ${seconds(reconcilePeriodMs)} after it is back |`,
+    `because the confirmation of a rollback was lost, is corrected | ${seconds(reconcilePeriodMs)} after the database is back |`,
+    `\`failed\` within ${seconds(reconcilePeriodMs)} of the database being back`,
+    `its files are deleted, and its key is free | ${seconds(snapshotsComparedMs)} after the next start`,
+    `one whose files were lost is \`failed\` and costs nothing more | ${seconds(snapshotsComparedMs)} |`,
+    `a copy that failed costs nothing | ${seconds(snapshotPeriodMs)} after the host process is back |`,
     `Files that could not be deleted are deleted later | ${seconds(snapshotPeriodMs)} after the host process is back`,
     `${seconds(defaultPoolDeadlines.connectMs)} for a connection, ${seconds(defaultPoolDeadlines.answerMs)} for a query`,
     `loses the last calls only | ${auditDelayMs} ms |`,
@@ -295,7 +376,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `the time is at most ${inWords(resolver.openForMs)}`,
     `(up to ${thousands(maxResolvedAddresses)} each, for up to ${inWords(resolver.openForMs)})`,
     `use ${formatBytes(resolver.memoryBytes)} of memory, ${resolver.threads} threads`,
-    `prefers machines (\`oom_score_adj\` ${machineOomScore}) and spares the service (${oomScores.service}) and the host process (${oomScores.host};`,
+    `prefers machines (\`oom_score_adj\` ${jail.machineOomScore}) and spares the service (${oomScores.service}) and the host process (${oomScores.host};`,
     `at most ${maxOpenPerSandbox} requests open, and for each the service buffers at most ${formatBytes(guestLimits.streamWindowBytes)}`,
     `share the gateway's ${thousands(defaultGatewayLimits.connections)} connections`,
     `a body of at most ${formatBytes(strangerBodyBytes)}`,
@@ -308,6 +389,10 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `faster than the service measures (${word(1_000 / evictionPeriodMs)} times a second)`,
     `The set-up warns after ${oldGuestDays} days`,
     `a ticket works once, for ${inWords(fixedLimits.ticketSeconds * 1_000)}`,
+    `${thousands(messageCounts.short)} generated hostile messages of a service (${thousands(messageCounts.full)} in the long form;`,
+    `only: ${thousands(messageCounts.short)} hostile messages, ${thousands(messageCounts.full)} in the long form`,
+    `${thousands(messageCounts.short)} hostile messages (${thousands(messageCounts.fullOnMachines)} in the long form) to its host process`,
+    `more than ${leastForbiddenAttempts} attempts of a compromised one are refused`,
   ],
   'docs/operating.md': [
     `listens on \`${config.host}:${config.port}\``,
@@ -349,6 +434,33 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| ${ownFailure} | \`run\`, \`exec\` or \`shell\` itself failed |`,
   ],
   'docs/agent-protocol.md': [
+    `and lines over ${agent.attachLineBytes} bytes, are ignored`,
+    `repeats the control line of step 2 every ${guestDeadlines.attachRepeatMs} ms`,
+    `within ${seconds(guestDeadlines.firstSyncMs)} (then ${seconds(2 * guestDeadlines.firstSyncMs)}, ${seconds(4 * guestDeadlines.firstSyncMs)} …)`,
+    `survives for up to ${seconds(agent.hostAbsenceMs)} without a host`,
+    `waits ${agent.pollMs} ms to ${agent.longestPollMs} ms between reads`,
+    `reads at most ${formatBytes(guestLimits.controlBytes)} from the control port`,
+    `ignores lines over ${controlLineBytes} bytes`,
+    `The payload is at most ${thousands(agent.framePayloadBytes)} bytes. If an agent sends a longer one`,
+    `The payload is at most ${thousands(guestLimits.framePayloadBytes)} bytes. If an agent sends a longer one`,
+    `the message has at most ${thousands(agent.messageBytes)} bytes`,
+    `{"protocol":${agent.protocol},`,
+    `the raw body (up to ${formatBytes(agent.inputBytes)}) for stdin`,
+    `If ${formatBytes(agent.inputBytes)} waits for the command, the request waits for ${seconds(agent.inputWaitMs)}, then 429`,
+    `${agent.terminals} terminals: 429 \`too_many\``,
+    `the file-system uid and gid ${agent.userId} and without`,
+    `as uid and gid ${agent.userId} with an empty stdin`,
+    `A command over ${thousands(agent.argumentBytes)} bytes is passed`,
+    `${agent.commands} commands are running`,
+    `(default ${formatBytes(agent.captureBytes)})`,
+    `\`exit_code\` is ${agent.timeoutExitCode}.`,
+    `Results are kept until DELETE, at most ${thousands(agent.results)} of them`,
+    `\`spool_bytes\` (up to ${formatBytes(agent.spoolBytes)})`,
+    `the newest ${formatBytes(agent.spoolBlockBytes)} in memory`,
+    `the latest ${agent.commandsKept} of them, with up to ${formatBytes(agent.commandsKeptBytes)} on disk together`,
+    `keeps its last ${formatBytes(agent.terminalHistoryBytes)} of output`,
+    `the shell runs at most ${formatBytes(agent.terminalHistoryBytes)} ahead of it`,
+    `that has had no stream for ${inWords(agent.terminalIdleMs)} is hung up`,
     `of up to ${thousands(guestLimits.http2FrameBytes)} bytes and without padding`,
     `in one frame of up to ${thousands(guestLimits.headersFrameBytes)} bytes, and at most ${guestLimits.unexpectedFrames} interim`,
     `At most ${guestLimits.unexpectedFrames} \`SETTINGS\` and \`PING\``,
@@ -360,8 +472,17 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `Version ${protocolVersion}.`,
     `"version":${protocolVersion},`,
     `| ${defaultHostLimits.callsInFlight}; ${thousands(defaultHostLimits.callsPerSecond)}; ${defaultHostLimits.changesPerSecond}, over all connections |`,
+    `${word(1_000 / memoryPeriodMs)} times a second, which also shows`,
+    `up to ${machinesPerPage} machines with their sizes`,
+    `up to ${snapshotsPerPage} snapshots, in the order`,
+    `| a line | ${formatBytes(maxCallBytes)} from the service (an egress list of ${thousands(maxEgressEntries)} names), ${formatBytes(maxHostMessageBytes)} from the host process |`,
+    `with at most ${word(violationLinesPerSecond)} log line per second`,
+    `| ${defaultHostLimits.connections}; ${defaultHostLimits.handshakesPerSecond}, ${defaultHostLimits.connections}; ${seconds(defaultHostLimits.handshakeMs)} | refused; delayed, refused; closed |`,
+    `being launched and destroyed | ${thousands(defaultHostLimits.maxMachines)}, or`,
+    `an attempt to clean up after a machine | ${seconds(defaultHostLimits.callMs)} |`,
     `| saves in progress; saves that wait | ${defaultHostLimits.savesInFlight}; ${defaultHostLimits.waitingSaves} |`,
-    `then nothing more is read; ${formatBytes(defaultHostLimits.unreadBytes)} |`,
+    // As much as any socket takes before it is full.
+    `| unread answers | ${formatBytes(getDefaultHighWaterMark(false))}, then nothing more is read; ${formatBytes(defaultHostLimits.unreadBytes)} |`,
     `| a service that reads nothing | ${seconds(defaultHostLimits.stallMs)} |`,
     `| a launch; a save; another call | ${seconds(defaultHostLimits.launchMs)}; ${defaultHostLimits.saveMs / 60_000} min; ${seconds(defaultHostLimits.callMs)} |`,
     `it is tried again after ${seconds(defaultHostLimits.cleanupPeriodMs)}`,
@@ -376,8 +497,48 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
   ],
   'docs/setup.md': [
     `user and group ids ${hostUidRange.firstUid} to ${resolverUsers.firstUid + resolverUsers.slots - 1} for machines`,
+    `(${formatBytes(minimumBuildMemoryBytes)} of it free while the guest image is built)`,
+    `${formatBytes(minimumBuildDiskBytes)} free for the cache until the image is built, ${formatBytes(minimumDiskBytes)} after`,
+    `requests in flight may finish within ${drainMs / 1_000} seconds`,
+    `A second signal, at least ${inWords(sameRequestMs)} after the first, exits at once with code ${forcedStopCode}`,
+    `(at most ${minutes(cacheWaitMs)})`,
+    `entries that were not used for ${keepUnusedMs / 86_400_000} days`,
+    `marks its entries every ${markUsedEveryMs / 3_600_000} hours`,
   ],
-  'docs/snapshots.md': [`could not be saved within ${minutes(serviceDeadlines.saveMs)}`],
+  'docs/snapshots.md': [
+    `could not be saved within ${minutes(serviceDeadlines.saveMs)}`,
+    `The ${minutes(serviceDeadlines.saveMs)} include the wait`,
+    `that is in progress, for ${minutes(serviceDeadlines.saveMs)} at most`,
+    `the key is free within ${seconds(snapshotsComparedMs)} of the next start`,
+    `a label of at most ${fixedLimits.nameCharacters} characters`,
+    `unique within the account: 1 to ${fixedLimits.aliasCharacters} of`,
+    `The service saves ${word(defaultHostLimits.savesInFlight)} machines at a time`,
+    `Sizes are updated within ${snapshotPeriodMs / 1_000} seconds after a change`,
+    `at most ${defaultLimits.snapshots} snapshots (\`MAYFLY_LIMIT_SNAPSHOTS\`)`,
+    `once they use ${formatBytes(defaultLimits.snapshotStorageMb * 1024 ** 2)} (`,
+    `Makes 1 to ${maxForkCount} copies of a running sandbox`,
+    `the pool follows within ${poolTemplatesPeriodMs / 1_000} seconds`,
+  ],
+  'docs/sdk.md': [
+    `when it is destroyed, ${defaultLimits.defaultTimeoutMinutes} minutes unless given`,
+    `moves the expiry later, by ${defaultLimits.defaultTimeoutMinutes} minutes unless given`,
+    `Up to ${formatBytes(defaultLimits.fileBytes)} each`,
+    `in the last days, ${defaultUsageDays} unless given`,
+    `then \`http://${config.host}:${config.port}\``,
+  ],
+  'packages/sdk/README.md': [
+    `else the address is \`http://${config.host}:${config.port}\``,
+    `printed more than ${formatBytes(maxUnreadBytes)} that you have not read`,
+    `| a sandbox | ${defaultLimits.defaultTimeoutMinutes} minutes, set by the service |`,
+    `exit code ${agent.timeoutExitCode} | ${word(defaultLimits.defaultCommandTimeoutMs / 60_000)} minute for \`exec\``,
+    `| ${word(defaultTimes.requestTimeoutMs / 60_000)} minute, nearly ${word(Math.ceil(slowTimes.requestTimeoutMs / 60_000))} for what waits`,
+    `| ${word(defaultTimes.deadlineMs / 60_000)} minutes, ${word(slowTimes.deadlineMs / 60_000)} for what waits`,
+    `never longer than its \`deadlineMs\` | ${word(sdkDefaults.reconnectMs / 60_000)} minute |`,
+    `for a single timer is ${Math.floor(longestTimerMs / 86_400_000)} days`,
+    `at most \`maxRetries\` (${sdkDefaults.maxRetries}) times`,
+    `for at most ${word(sdkCleanupMs / 1_000)} seconds before it throws`,
+    `what exceeds ${formatBytes(fixedLimits.spoolBytes)} is dropped`,
+  ],
   'docs/settings.md': [
     `| \`MAYFLY_POOL\` | \`${Object.entries(config.pool)
       .map(([size, count]) => `${size}=${count}`)
@@ -394,6 +555,19 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `| \`MAYFLY_DISK_RESERVE_MB\` | \`${config.headroom.diskReserveBytes / 1024 ** 2}\` |`,
     `| \`MAYFLY_DISK_MB_PER_SECOND\` | \`${config.diskRates.bytesPerSecond / 1024 ** 2}\` |`,
     `| \`MAYFLY_DISK_OPERATIONS_PER_SECOND\` | \`${config.diskRates.operationsPerSecond}\` |`,
+  ],
+  'docs/decisions/confinement.md': [
+    `${leastServiceLimits.pids} threads), ${thousands(maxOpenFiles)} open files, no core dumps, an out-of-memory score of ${oomScores.service}:`,
+    `has not ended ${seconds(jail.stopMs)} after a stop is killed (the supervisor does so after ${seconds(stopMs)})`,
+  ],
+  'docs/decisions/file-operations.md': [
+    `such as a name over 255 bytes, is ${nameTooLong('write')} for a write, ${nameTooLong('read', 'list')} for a read or a listing, and ${nameTooLong('delete')} for a delete`,
+  ],
+  'docs/decisions/specification-gaps.md': [
+    `**A price of zero.** A size whose price is zero needs no credit`,
+    `the minimum of ${word(minimumRuntimeMs / 60_000)} minutes of \`small\``,
+    `**NUL in \`name\`** is 400 \`invalid_request\``,
+    `The window "per source IP" counts an IPv6 address as its /${sourceKey('2001:db8::1').split('/')[1]}, and`,
   ],
   'docs/decisions/slow-readers-and-floods.md': [
     `accepts no byte for ${seconds(defaultReadingLimits.stallMs)} is cut`,
@@ -414,6 +588,10 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
     `together can hold the ${formatBytes(bodyBytes.total)} for an hour`,
   ],
   'ARCHITECTURE.md': [
+    `A first start that exits with code ${cannotStartCode} has said`,
+    `followed by a restart after ${seconds(restartPauses.firstMs)}, growing to ${seconds(restartPauses.longestMs)}`,
+    `QEMU's translation buffer is ${translationBufferMib} MiB`,
+    `A stream's window is small (${formatBytes(guestLimits.streamWindowBytes)})`,
     `it retries for ${word(serverStartMs / 1_000)} seconds`,
     `stay open for ${word(defaultGatewayLimits.idleTunnelMs / 1_000)} seconds`,
   ],
@@ -430,6 +608,23 @@ describe.each(Object.entries(sentences))('%s', (path, expected) => {
   });
 });
 
+it('docs/failure-contract.md has no time that is not compared', () => {
+  const path = 'docs/failure-contract.md';
+  const compared = (row: string): string =>
+    (sentences[path] ?? []).reduce((text, each) => text.replaceAll(each, each.replaceAll(/\d/g, '#')), row);
+  const rows = readPage(path)
+    .text.split('\n')
+    .filter((line) => line.startsWith('| '));
+  const times = rows.map(
+    (row) =>
+      compared(row)
+        .split(' | ')[1]
+        ?.replace(/\(observed: .*?\)/, '') ?? '',
+  );
+  expect(times.filter((time) => time.includes('#')).length).toBeGreaterThan(20);
+  expect(times.filter((time) => /\d/.test(time))).toEqual([]);
+});
+
 it('the units of systemd have the limits that docs/limits.md names', () => {
   expect(directive(serviceUnitName, 'TasksMax')).toBe(String(leastServiceLimits.pids));
   expect(directive(serviceUnitName, 'LimitNOFILE')).toBe(String(maxOpenFiles));
@@ -438,12 +633,19 @@ it('the units of systemd have the limits that docs/limits.md names', () => {
 it('all say the same of how long a create takes where machines are emulated', () => {
   const texts = [
     textOf('README.md'),
+    textOf('packages/sdk/README.md'),
+    textOf('packages/dashboard/src/sign-in/sign-in-page.tsx'),
+    textOf('packages/dashboard/src/sandboxes/first-sandbox.tsx'),
+    textOf('packages/dashboard/src/sandbox/outcome.tsx'),
     JSON.stringify(openApiDocument({ publicUrl: '', previewUrl: '', limits: defaultLimits })),
     spawnSync(process.execPath, [join(repositoryRoot, 'packages/cli/bin/mayfly.mjs'), 'template', '--help'], {
       encoding: 'utf8',
     }).stdout,
   ];
-  for (const text of texts) expect(text.replaceAll(/\s+/g, ' ')).toContain('about a second');
+  for (const text of texts.map((each) => each.replaceAll(/\s+/g, ' '))) {
+    expect(text).toContain('about a second');
+    expect(text).not.toMatch(/\bin a second/i);
+  }
   const pages = documentationPages().filter(({ text }) => text.includes('fraction of a second'));
   // There it is the time until a copy has random numbers of its own.
   expect(pages.map(({ path }) => path)).toEqual(['docs/snapshots.md']);
@@ -464,11 +666,25 @@ it('docs/limits.md has the default of every limit', () => {
   expect(Object.fromEntries(printed)).toEqual(Object.fromEntries(defaults));
 });
 
+/** How these tasks answer a path with a name over 255 bytes, as text has it. */
+function nameTooLong(...tasks: FileTask[]): string {
+  const refusal = new GuestRefusal('name_too_long', 'File name too long');
+  const answers = tasks.map((task) => {
+    const { status, type } = fileFailure(refusal, { task, path: '/', fileBytes: defaultLimits.fileBytes }) as ApiError;
+    return `${status} \`${type}\``;
+  });
+  return [...new Set(answers)].join(' or ');
+}
+
 /** The value of a constant in a Go file, in milliseconds if it is a time. */
 function goConstant(path: string, name: string): number {
-  const units: Readonly<Record<string, number>> = { Second: 1_000, Minute: 60_000, Hour: 3_600_000 };
-  const declaration = new RegExp(`\\b${name}\\s+= "?(\\d+)(?: << (\\d+)| \\* time\\.(\\w+))?"?$`, 'm');
-  const [, count, shift = '0', unit] = declaration.exec(readPage(path).text) ?? [];
-  if (count === undefined) throw new Error(`${path} has no constant ${name}.`);
-  return Number(count) * 2 ** Number(shift) * (unit === undefined ? 1 : (units[unit] ?? Number.NaN));
+  const times: Readonly<Record<string, number>> = { Millisecond: 1, Second: 1_000, Minute: 60_000, Hour: 3_600_000 };
+  const expression = new RegExp(`\\b${name}\\s+= "?([\\w. *<]+?)"?(?: //.*)?$`, 'm').exec(readPage(path).text)?.[1];
+  const factors = (expression ?? '?').split(' * ').map((factor) => {
+    const [count = '', shift = '0'] = factor.split(' << ');
+    return times[factor.replace('time.', '')] ?? Number(count.replaceAll('_', '')) * 2 ** Number(shift);
+  });
+  const value = factors.reduce((product, factor) => product * factor);
+  if (Number.isNaN(value)) throw new Error(`${path} has no constant ${name} with a number.`);
+  return value;
 }

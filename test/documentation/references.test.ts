@@ -26,7 +26,7 @@ const serverSource = join(repositoryRoot, 'packages/server/src');
  * in full: `guest/attach` alone could be the agent's or the service's.
  */
 const startsLikePath =
-  /^(\.ci|admin|app|bench|confinement|core|docs|gateway|guest|host-process|http|listening|machines|metrics|native|packages|process|screens|scripts|store|supervisor|system|test)\//;
+  /^(\.ci|admin|app|bench|confinement|core|docs|gateway|guest|host|host-process|http|listening|machines|metrics|native|packages|process|screens|scripts|store|supervisor|system|test)\//;
 
 const namesFile = /\.(?:cjs|go|mjs|ts)$/;
 const hasFullPaths = ({ path }: Page): boolean => path === 'ARCHITECTURE.md';
@@ -106,6 +106,24 @@ it('CONTRIBUTING.md has the table of suites as the code has it', () => {
   const printed = /^\| suite \|.*\n(?:\|.*\n)*/m.exec(text)?.[0];
   // When it differs, replace the table of the page by the one that is expected here.
   expect(printed).toBe(suiteTable());
+});
+
+it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', '.dependency-cruiser.cjs'])(
+  '%s has the directions of imports',
+  (path) => {
+    const directions = /contract ← .* ← setup/.exec(readPage(path).text.replaceAll(/\s+/g, ' '))?.[0];
+    const withoutDetails = directions?.replaceAll(/ \([^)]*\)/g, '');
+    expect(withoutDetails).toBe('contract ← core ← adapters ← app, host process and supervisor ← setup');
+  },
+);
+
+it('ARCHITECTURE.md says what every process of docs/security.md owns', () => {
+  const processesIn = (path: string): string[] => {
+    const table = /^\| process \|.*\n\|.*\n((?:\|.*\n)*)/m.exec(readPage(path).text)?.[1] ?? '';
+    return [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, names = '']) => names.split(' and ')).sort();
+  };
+  // The jail is a process only until it has become another.
+  expect(processesIn('ARCHITECTURE.md')).toEqual(processesIn('docs/security.md').filter((name) => name !== 'jail'));
 });
 
 function codeOf(page: Page): string {

@@ -18,6 +18,7 @@ import { ServiceStarter } from '#server/supervisor/processes.ts';
 import { exitCodeOf } from '#server-test/confinement/confined.ts';
 import { copyProbe, forbiddenAttempts, type ProbeTargets, runProbe } from '#server-test/confinement/probe.ts';
 import type { FloodReport, FloodTask } from '#server-test/host-process/flood-host.ts';
+import { messageCounts } from '#server-test/host-process/hostile-messages.ts';
 import { createSandbox, deleteSandbox, exec, output, type SandboxBody } from '../support/api-requests.ts';
 import { leftovers, unexpectedResources } from '../support/chaos/held-resources.ts';
 import { hostState, leftSince } from '../support/host-state.ts';
@@ -30,7 +31,8 @@ import { freePort, type ServiceData, unlimitedRates } from '../support/service-s
 import { deleteSnapshot, type SnapshotBody, takeSnapshot } from '../support/snapshots.ts';
 import { childrenOf, commandOf } from '../support/supervised-processes.ts';
 
-const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? length(15_000, 100_000));
+const { short, fullOnMachines } = messageCounts;
+const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? length(short, fullOnMachines));
 const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? 1) || Date.now() % 2 ** 31;
 
 /** Close to what a host takes of each kind in a second, so that the messages take as little time as its limits allow. */

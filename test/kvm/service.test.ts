@@ -92,7 +92,7 @@ it('a command is ended at its timeout', async () => {
   expect(result).toMatchObject({ status: 'timeout', exit_code: 124, stdout: 'before\n' });
 });
 
-it('after kill -9 of the service the next one adopts the machine, and its preview leads to the same server', async () => {
+it('after kill -9 of all processes the next ones adopt the machine, and its preview leads to the same server', async () => {
   await exec(
     service,
     sandbox.id,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { machineDeathNoticedMs } from '#server-test/promises.ts';
 import { call, createSandbox, type SandboxBody } from '../support/api-requests.ts';
 import { auditLedger } from '../support/chaos/audit.ts';
 import { sqliteFile } from '../support/chaos/database.ts';
 import { machinePids, signalProcess } from '../support/machine-processes.ts';
-import { machineDeathNoticedMs } from '../support/promises.ts';
 import { RestartableService } from '../support/restartable-service.ts';
 
 /** At a dollar per second, even milliseconds show in the bill. */

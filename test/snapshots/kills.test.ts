@@ -15,7 +15,7 @@ import { askWitness, startWitness } from '../support/witness.ts';
 /** Each side and both are killed. */
 const rounds = length(3, 30);
 const settleMs = 120_000;
-const unsettled = `select (select count(*) from sandboxes where status in ('provisioning', 'deleting'))
+const unfinished = `select (select count(*) from sandboxes where status in ('provisioning', 'deleting'))
   + (select count(*) from executions where status = 'running') + (select count(*) from snapshots where status = 'creating')`;
 
 /** Files that a save which did not end would leave in the folders of machines and bases. */
@@ -70,7 +70,7 @@ it('kills at random moments while snapshots are taken, copied, rolled back to an
 
     const health = async () => (await fetch(`${service.url}/healthz`).catch(() => ({ status: 0 }))).status;
     await expect
-      .poll(async () => [await health(), await readNumber(database, unsettled)], { timeout: settleMs })
+      .poll(async () => [await health(), await readNumber(database, unfinished)], { timeout: settleMs })
       .toEqual([200, 0]);
     // What is listed is complete and on disk, and nothing else is.
     const listed = (await listSnapshots(service)).map(({ id, status }) => [id, status]);

@@ -52,12 +52,6 @@ test('lists exactly the error types and statuses of the specification, and one f
   });
 });
 
-test('says which limits a 429 can come from', () => {
-  const limited =
-    /requests|creations|commands|streams|terminals|unused tickets|large requests|unread large responses|input/g;
-  expect(errorTable.rate_limit_exceeded.cause.match(limited)).toEqual(limited.source.split('|'));
-});
-
 test('a request that arrived too slowly can be sent again, as cause, category, hint and message say', () => {
   const { statuses, cause, retry, retryByStatus, hint, examples }: ErrorEntry = errorTable.request_error;
   expect(cause).toContain('or it arrived too slowly (408).');

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Execution, Sandbox, SandboxList } from '@mayfly/contract';
 import { describe, expect, it, type TestContext, vi } from 'vitest';
+import { machineDeathNoticedMs } from '#server-test/promises.ts';
 import { type Api, expectError, expectStatus } from '../../support/conformance/api.ts';
 import { useTarget } from '../../support/conformance/target.ts';
 import { killMachine } from '../../support/machine-processes.ts';
@@ -19,7 +20,7 @@ function waitUntilFailed(api: Api, id: string): Promise<Sandbox> {
       expect(sandbox.status).toBe('failed');
       return sandbox;
     },
-    { timeout: 120_000, interval: 500 },
+    { timeout: machineDeathNoticedMs, interval: 500 },
   );
 }
 
@@ -36,7 +37,7 @@ describe('a machine that dies', () => {
     const killedMs = Date.now();
     await kill(context, id);
     expectError(await running, 502, 'execution_failed');
-    expect(Date.now() - killedMs).toBeLessThan(60_000);
+    expect(Date.now() - killedMs).toBeLessThan(machineDeathNoticedMs);
     expect(await record()).toMatchObject({ status: 'failed', exit_code: null });
     const sandbox = await waitUntilFailed(api, id);
     expect(sandbox.status_reason).toMatch(/^machine_died/);

@@ -94,7 +94,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     ...(maxOpen > quota ? [`${maxOpen} sandboxes were open at once`] : []),
     ...(await auditIdleService(options)).map((problem) => `before the last restart: ${problem}`),
   ];
-  trace.note('last kill -9 of the service');
+  trace.note('last kill -9 of all processes');
   await service.kill();
   await service.start();
   problems.push(...(await auditRunningService(options, api, acknowledged)));

@@ -12,7 +12,7 @@ import {
 import type { z } from 'zod';
 import { Failure, usageFailure } from '../cli-io.ts';
 
-const timeoutMs = 30_000;
+export const timeoutMs = 30_000;
 
 type Input<Op, Part extends 'params' | 'query' | 'body'> = Op extends {
   readonly [Name in Part]: infer Schema extends z.ZodType;

@@ -73,7 +73,9 @@ function Frame({ title, children }: { readonly title: string; readonly children:
           <p className="max-w-md text-[1.7rem] leading-snug font-bold tracking-[-0.02em] text-balance">
             A virtual machine for every call.
           </p>
-          <p className="mt-2 text-base text-balance text-soft">Ready in a second, yours alone, gone when it is done.</p>
+          <p className="mt-2 text-base text-balance text-soft">
+            Ready in about a second, yours alone, gone when it is done.
+          </p>
         </div>
       </aside>
       <main id="main" className="relative grid place-items-center px-5 py-16">

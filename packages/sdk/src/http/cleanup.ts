@@ -1,7 +1,7 @@
 import { pause } from './timer.ts';
 
 /** How long a call that is aborted waits for what it started to be cleaned up. The cleanup goes on behind it. */
-const cleanupMs = 10_000;
+export const cleanupMs = 10_000;
 
 /**
  * Waits for something that must be cleaned up if the caller no longer wants it. When the signal aborts, or the work fails, cleans up for at most ten

@@ -57,8 +57,8 @@ export interface Call extends RequestOptions {
 
 type Times = Pick<RequestSettings, 'requestTimeoutMs' | 'deadlineMs'>;
 
-const defaultTimes: Times = { requestTimeoutMs: 60_000, deadlineMs: 300_000 };
-const slowTimes: Times = { requestTimeoutMs: 290_000, deadlineMs: 600_000 };
+export const defaultTimes: Times = { requestTimeoutMs: 60_000, deadlineMs: 300_000 };
+export const slowTimes: Times = { requestTimeoutMs: 290_000, deadlineMs: 600_000 };
 
 /** The times of a call: its own, else the client's, else the defaults. */
 export function timesOf(connection: Connection, call: Pick<Call, 'requestTimeoutMs' | 'deadlineMs' | 'slow'>): Times {

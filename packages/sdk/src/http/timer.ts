@@ -1,5 +1,5 @@
 /** The longest time that setTimeout waits. It takes longer ones for 1 ms. */
-const longestTimerMs = 2 ** 31 - 1;
+export const longestTimerMs = 2 ** 31 - 1;
 
 /** Like setTimeout, but a time that is too long for it, or infinite, is the longest it can wait. */
 export function startTimer(callback: () => void, ms: number): ReturnType<typeof setTimeout> {

@@ -17,7 +17,7 @@ export interface TerminalOptions extends RequestOptions {
 /** What the service accepts in one message. */
 const messageBytes = 256 * 1024;
 /** How much may be printed that nobody has read. */
-const maxUnreadBytes = 8 * 1024 ** 2;
+export const maxUnreadBytes = 8 * 1024 ** 2;
 const encoder = new TextEncoder();
 
 type ServiceMessage =

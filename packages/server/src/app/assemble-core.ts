@@ -62,7 +62,7 @@ const operationsPerTurn = 4;
 /** The sandboxes of an account rarely need more together. Each costs a waiting call. */
 export const backgroundCommandsPerAccount = 640;
 /** Records and files of snapshots are compared this often even if nothing is known to have changed. */
-const snapshotCheckMs = 30_000;
+export const snapshotCheckMs = 30_000;
 
 /** Everything that the servers and the background work of the service need, in one object: each of them is given it as the slice that it names. */
 export type Core = ApiNeeds &

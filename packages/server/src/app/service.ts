@@ -39,7 +39,7 @@ export const retentionPeriodMs = 3_600_000;
 /** A measurement takes microseconds, and a guest can fill a gigabyte in a second. */
 export const evictionPeriodMs = 250;
 /** How soon the pool follows an alias that moved, or a template that was deleted. */
-const poolTemplatesPeriodMs = 5_000;
+export const poolTemplatesPeriodMs = 5_000;
 export const drainMs = 10_000;
 
 export interface ServiceOptions {

@@ -10,7 +10,7 @@ function plan(arch: 'arm64' | 'x64', env: NodeJS.ProcessEnv = {}): ServicePlan {
     arch,
     user: { uid: 990, gid: 991 },
     nodePath: `/opt/mayfly/node_modules/node-linux-${arch}/bin/node`,
-    argv: ['/opt/mayfly/packages/server/src/app/service-main.ts'],
+    argv: ['/opt/mayfly/packages/server/src/app/main.ts'],
     checkout: '/opt/mayfly',
     ...serviceFolders('/var/lib/mayfly'),
     cgroupProcs: ['/sys/fs/cgroup/mayfly/processes/one/cgroup.procs'],

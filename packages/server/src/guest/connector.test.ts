@@ -2,6 +2,7 @@ import { type Duplex, Readable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   answerAttach,
+  attachTo,
   ended,
   frame,
   type Handler,
@@ -19,9 +20,8 @@ afterEach(() => {
 });
 
 async function attached(peer: Peer, handler: Handler, now?: () => number): Promise<GuestAgent> {
-  const connector = createGuestConnector(now === undefined ? {} : { now });
   const serving = serve(peer, handler);
-  const agent = await connector.attachChannel(peer.channel, 5_000);
+  const agent = await attachTo(peer, 5_000, now === undefined ? {} : { now });
   await serving;
   agents.push(agent);
   return agent;
@@ -39,7 +39,7 @@ const execute = { id: 'exec_1', command: 'echo hi', cwd: '/workspace', env: {}, 
 describe('attach', () => {
   it('attaches and drops what an earlier connection left behind', async () => {
     const peer = await openPeer();
-    const attaching = createGuestConnector().attachChannel(peer.channel, 5_000);
+    const attaching = attachTo(peer);
     const { performServerHandshake } = await import('node:http2');
     await answerAttach(peer, Buffer.concat([Buffer.alloc(3_000_000, 'x'), Buffer.from('MAYFLY-SYNC 0123\n')]));
     const session = performServerHandshake(peer.data);
@@ -53,7 +53,7 @@ describe('attach', () => {
 
   it('loses no byte that arrives in one chunk with the marker', async () => {
     const peer = await openPeer();
-    const attaching = createGuestConnector().attachChannel(peer.channel, 5_000);
+    const attaching = attachTo(peer);
     const { performServerHandshake } = await import('node:http2');
     const { duplexPair } = await import('node:stream');
     const [near, far] = duplexPair();
@@ -75,7 +75,7 @@ describe('attach', () => {
     peer.control.on('data', (chunk: Buffer) => {
       lines += chunk.toString().split('attach ').length - 1;
     });
-    const attaching = createGuestConnector({ deadlines: { attachRepeatMs: 5 } }).attachChannel(peer.channel, 5_000);
+    const attaching = attachTo(peer, 5_000, { deadlines: { attachRepeatMs: 5 } });
     await vi.waitFor(() => expect(lines).toBeGreaterThan(3), { timeout: 30_000, interval: 5 });
     const serving = serve(peer, () => {});
     const agent = await attaching;
@@ -112,7 +112,7 @@ describe('attach', () => {
       stream.end(executionBody);
     });
     const result = await agent.execute({ ...execute, env: { A: 'b' } });
-    expect(result).toMatchObject({ exitCode: 0, timedOut: false, startedAtMs: 1_000, finishedAtMs: 1_005 });
+    expect(result).toMatchObject({ exitCode: 0, timedOut: false, durationMs: 5 });
     expect(result.stdout.toString()).toBe('hi');
     expect(asked).toEqual({
       id: 'exec_1',
@@ -152,7 +152,7 @@ describe('attach', () => {
     await expect(refused).rejects.toMatchObject({ code: 'bad_cwd', message: 'no such directory' });
   });
 
-  it('writes and reads back 20 MB, from a stream and from a buffer', async () => {
+  it('writes and reads back 20 MB', async () => {
     const files = new Map<string, Buffer>();
     const agent = await attached(await openPeer(), async (stream, path, method) => {
       if (method === 'PUT') {
@@ -166,15 +166,9 @@ describe('attach', () => {
       }
     });
     const content = Buffer.alloc(20_000_000, 'mayfly');
-    const pieces = Array.from({ length: 200 }, (_, at) => content.subarray(at * 100_000, (at + 1) * 100_000));
-    for (const source of [content, Readable.from(pieces)]) {
-      files.clear();
-      const written = await agent.writeFile('a b&é', source, 30_000_000);
-      expect(written).toEqual({ path: '/workspace/a b', sizeBytes: content.length });
-      expect([...files.keys()]).toEqual(['/files?path=a%20b%26%C3%A9&max_bytes=30000000']);
-      const read = await agent.readFile('a b&é', 30_000_000);
-      expect(read.content.equals(content)).toBe(true);
-    }
+    expect(await agent.writeFile('a b&é', content, 30_000_000)).toEqual({ sizeBytes: content.length });
+    expect([...files.keys()]).toEqual(['/files?path=a%20b%26%C3%A9&max_bytes=30000000']);
+    expect((await agent.readFile('a b&é', 30_000_000)).equals(content)).toBe(true);
   });
 
   it('writes and reads eight files of 8 MiB concurrently', async () => {
@@ -196,31 +190,20 @@ describe('attach', () => {
     const written = await Promise.all(contents.map((content, at) => agent.writeFile(`${at}`, content, maxBytes)));
     expect(written.map(({ sizeBytes }) => sizeBytes)).toEqual(contents.map(() => maxBytes));
     const read = await Promise.all(contents.map((_, at) => agent.readFile(`${at}`, maxBytes)));
-    expect(read.map(({ content }, at) => content.equals(contents[at] ?? Buffer.alloc(0)))).not.toContain(false);
+    expect(read.map((content, at) => content.equals(contents[at] ?? Buffer.alloc(0)))).not.toContain(false);
   });
 
   it('stops sending a file that the guest refuses', async () => {
     const agent = await attached(await openPeer(), (stream) => {
       respondJson(stream, 507, { code: 'no_space', message: 'the disk is full' });
     });
-    const endless = new Readable({
-      read() {
-        this.push(Buffer.alloc(65_536));
-      },
-    });
-    await expect(agent.writeFile('big', endless, 1e12)).rejects.toMatchObject({ code: 'no_space' });
-    await vi.waitFor(() => expect(endless.destroyed).toBe(true), { timeout: 30_000 });
+    const large = Buffer.alloc(20_000_000);
+    await expect(agent.writeFile('big', large, large.length)).rejects.toMatchObject({ code: 'no_space' });
     expect((await agent.hello()).protocol).toBe(1);
   });
 
-  it('fails a file whose source fails or is too large, and stays connected', async () => {
+  it('refuses a file that is too large, and stays connected', async () => {
     const agent = await attached(await openPeer(), (stream) => stream.resume());
-    const broken = new Readable({ read: () => {} });
-    const writing = agent.writeFile('f', broken, 1_000);
-    broken.destroy(new Error('the client went away'));
-    await expect(writing).rejects.toThrow('the client went away');
-    const large = Readable.from([Buffer.alloc(600), Buffer.alloc(600)]);
-    await expect(agent.writeFile('f', large, 1_000)).rejects.toMatchObject({ code: 'too_large' });
     await expect(agent.writeFile('f', Buffer.alloc(1_001), 1_000)).rejects.toMatchObject({ code: 'too_large' });
     expect((await agent.hello()).protocol).toBe(1);
   });

@@ -72,7 +72,6 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
   };
 
   return {
-    attachChannel: (channel, deadlineMs) => attachOver(channel, deadlineMs, deadlineMs),
     attach: async (machine, deadlineMs, identity) => {
       const leftMs = countdown(deadlineMs);
       let endedSessions = 0;
@@ -83,7 +82,7 @@ export function createGuestConnector(options: GuestConnectorOptions = {}): Guest
           return await attachOver(channel, Math.min(syncMs, leftMs()), attemptMs, identity);
         } catch (error) {
           if (error instanceof SessionEnded) endedSessions += 1;
-          // QEMU may leave a port throttled after its host died in the middle of a write. Reconnecting clears that.
+          // QEMU may leave a port throttled after the service died in the middle of a write. Reconnecting clears that.
           else if (!(error instanceof NoAnswer)) throw error;
           if (endedSessions === maxEndedSessions || leftMs() <= 1) throw error;
         }

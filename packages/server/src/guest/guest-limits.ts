@@ -1,5 +1,5 @@
 import { machineDeadlines } from '../core/ports/machine-deadlines.ts';
-/** How long the host waits for the guest. */
+/** How long the service waits for the guest. */
 export interface GuestDeadlines {
   /** For calls with small JSON bodies. */
   readonly smallCallMs: number;
@@ -33,7 +33,7 @@ export const defaultDeadlines: GuestDeadlines = Object.freeze({
   pingAnswerMs: 30_000,
 });
 
-/** Limits on what one guest can make the host buffer or read. */
+/** Limits on what one guest can make the service buffer or read. */
 export const guestLimits = Object.freeze({
   /** Read from the data port before the marker. */
   syncBytes: 64 * 1024 * 1024,
@@ -50,7 +50,7 @@ export const guestLimits = Object.freeze({
   unreservedBytes: 32 * 1024,
   /** Room that is reserved for a large answer beyond what has arrived. */
   reserveStepBytes: 256 * 1024,
-  /** The receive window of one stream: what the host buffers of it while it is not read. */
+  /** The receive window of one stream: what the service buffers of it while it is not read. */
   streamWindowBytes: 256 * 1024,
   /** The receive window of the connection. */
   connectionWindowBytes: 8 * 1024 * 1024,
@@ -68,7 +68,7 @@ export const guestLimits = Object.freeze({
   turnMs: 2,
   /** HTTP/2 pings and settings that one connection may send, and likewise interim responses. An agent sends one settings frame and nothing else. */
   unexpectedFrames: 16,
-  /** The payload of an HTTP/2 frame; the default of the protocol, which the host does not change. */
+  /** The payload of an HTTP/2 frame; the default of the protocol, which the service does not change. */
   http2FrameBytes: 16_384,
   /** The compressed headers of one answer. An agent needs less than 200 bytes. */
   headersFrameBytes: 1_024,
@@ -76,9 +76,9 @@ export const guestLimits = Object.freeze({
   headersBytesPerFrame: 32,
   /** HTTP/2 frames of one connection that are handled in one turn of the event loop before others get theirs. */
   framesPerTurn: 256,
-  /** HTTP/2 frames other than data that a connection may send before the host has sent anything. */
+  /** HTTP/2 frames other than data that a connection may send before the service has sent anything. */
   frameCredit: 256,
-  /** For every so many bytes that the host sent, the connection may send one more. The shortest request has 19 bytes. */
+  /** For every so many bytes that the service sent, the connection may send one more. The shortest request has 19 bytes. */
   sentBytesPerFrame: 4,
   /** What a connection can save up of that. */
   mostFrameCredit: 16_384,

@@ -2,6 +2,7 @@ import { constants } from 'node:http2';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   answerAttach,
+  attachTo,
   ended,
   frame,
   greetRaw,
@@ -15,9 +16,9 @@ import {
 } from '../../test/guest/peer.ts';
 import { emptySettings, rawFrame, rawHeader, rawResponse } from '../../test/guest/raw-http2.ts';
 import { type GuestAgent, GuestUnreachable } from '../core/ports/guest-agent.ts';
-import { createGuestConnector } from './connector.ts';
+import type { GuestConnectorOptions } from './connector.ts';
 
-const connector = createGuestConnector({
+const impatient: GuestConnectorOptions = {
   deadlines: {
     smallCallMs: 700,
     executeGraceMs: 300,
@@ -26,7 +27,7 @@ const connector = createGuestConnector({
     pingIntervalMs: 20,
     pingAnswerMs: 100,
   },
-});
+};
 const execute = { id: 'exec_1', command: 'true', cwd: '/workspace', env: {}, timeoutMs: 100, captureBytes: 1_000 };
 const attachMs = 400;
 
@@ -39,15 +40,15 @@ afterEach(() => {
   expect(escaped.splice(0)).toEqual([]);
 });
 
-async function attached(peer: Peer, handler: Handler, by = connector): Promise<GuestAgent> {
+async function attached(peer: Peer, handler: Handler, options = impatient): Promise<GuestAgent> {
   const serving = serve(peer, handler);
-  const agent = await by.attachChannel(peer.channel, 5_000);
+  const agent = await attachTo(peer, 5_000, options);
   await serving;
   agents.push(agent);
   return agent;
 }
 
-/** Keeps writing as fast as the host reads, until the stream is gone. */
+/** Keeps writing as fast as the service reads, until the stream is gone. */
 function flood(peer: Peer, stream: Peer['data'], piece: Buffer): void {
   const more = () => {
     while (!peer.closed() && stream.writable && stream.write(piece));
@@ -64,19 +65,19 @@ async function expectLost(work: Promise<unknown>, peer: Peer): Promise<void> {
 describe('a hostile agent, attaching', () => {
   it('never answers', async () => {
     const peer = await openPeer();
-    await expectLost(connector.attachChannel(peer.channel, 50), peer);
+    await expectLost(attachTo(peer, 50, impatient), peer);
   });
 
   it('hangs up', async () => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, attachMs);
+    const attaching = attachTo(peer, attachMs, impatient);
     peer.data.destroy();
     await expectLost(attaching, peer);
   });
 
   it('sends endless noise instead of the marker', async () => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, 10_000);
+    const attaching = attachTo(peer, 10_000, impatient);
     flood(peer, peer.data, Buffer.alloc(1_000_000, 'MAYFLY-SYNC '));
     await expectLost(attaching, peer);
     await expect(attaching).rejects.toThrow('no marker');
@@ -84,7 +85,7 @@ describe('a hostile agent, attaching', () => {
 
   it('sends the marker and then nothing', async () => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, attachMs);
+    const attaching = attachTo(peer, attachMs, impatient);
     await answerAttach(peer);
     await expectLost(attaching, peer);
   });
@@ -115,7 +116,7 @@ describe('a hostile agent, attaching', () => {
     ['goaway', Buffer.concat([emptySettings, rawFrame(7, 0, 0, Buffer.alloc(8))])],
   ])('sends %s after the marker', async (_, garbage) => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, attachMs);
+    const attaching = attachTo(peer, attachMs, impatient);
     const answering = answerAttach(peer, Buffer.alloc(0), garbage);
     await expectLost(attaching, peer);
     await answering;
@@ -126,7 +127,7 @@ describe('a hostile agent, attaching', () => {
     ['nonsense', 'hello'],
   ])('says %s at hello', async (_, body) => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, attachMs);
+    const attaching = attachTo(peer, attachMs, impatient);
     const serving = serve(peer, (stream) => respondJson(stream, 200, body), false);
     await expectLost(attaching, peer);
     await serving;
@@ -165,10 +166,10 @@ describe('a hostile agent, attached', () => {
 
   it('stops reading in the middle of an upload: the call fails, and closing does not wait for the guest', async () => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, 5_000);
+    const attaching = attachTo(peer, 5_000, impatient);
     await greetRaw(peer);
     const agent = await attaching;
-    // Windows of 4 MiB, so that the host's socket fills up.
+    // Windows of 4 MiB, so that the service's socket fills up.
     const more = Buffer.from([0, 0x40, 0, 0]);
     peer.data.write(Buffer.concat([rawFrame(4, 0, 0, Buffer.from([0, 4, ...more])), rawFrame(8, 0, 0, more)]));
     const writing = agent.writeFile('f', Buffer.alloc(4_000_000), 4_000_000);
@@ -192,7 +193,7 @@ describe('a hostile agent, attached', () => {
 
   it('falls silent during a command: the connection ends when a ping is not answered', async () => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, 5_000);
+    const attaching = attachTo(peer, 5_000, impatient);
     await greetRaw(peer);
     const agent = await attaching;
     await expect(agent.execute({ ...execute, timeoutMs: 60_000 })).rejects.toThrow('ping');
@@ -217,7 +218,7 @@ describe('a hostile agent, attached', () => {
     ['disconnects during', undefined],
   ])('%s a file transfer: the file is never truncated', async (_, reset) => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, 5_000);
+    const attaching = attachTo(peer, 5_000, impatient);
     await greetRaw(peer);
     const agent = await attaching;
     agents.push(agent);
@@ -320,7 +321,7 @@ describe('a hostile agent, attached', () => {
     ['late HEADERS', rawFrame(1, 5, 1, Buffer.from([0x88]))],
   ])('sends %s frames without end: the connection ends', async (_, piece) => {
     const peer = await openPeer();
-    const attaching = connector.attachChannel(peer.channel, 5_000);
+    const attaching = attachTo(peer, 5_000, impatient);
     await greetRaw(peer);
     const agent = await attaching;
     agents.push(agent);
@@ -354,7 +355,7 @@ describe('a hostile agent, attached', () => {
       stream.end(frame(3, ended));
     };
     // With the usual deadlines: both ends are in this process, which is busy for longer than the short ones allow.
-    const agent = await attached(await openPeer(), answer, createGuestConnector());
+    const agent = await attached(await openPeer(), answer, {});
     let longestMs = 0;
     let lastMs = performance.now();
     const timer = setInterval(() => {

@@ -29,7 +29,7 @@ const drainMs = 10_000;
 
 /** How many lines of one event a service can make this process write in a second. */
 const linesPerSecond = 10;
-const violationLinesPerSecond = 1;
+export const violationLinesPerSecond = 1;
 
 export interface DriverServerOptions {
   readonly driver: MachineDriver;

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { Attacker } from '../../test/host-process/attacker.ts';
 import { HostLab } from '../../test/host-process/host-lab.ts';
-import { hostileMessages, knownIds } from '../../test/host-process/hostile-messages.ts';
+import { hostileMessages, knownIds, messageCounts } from '../../test/host-process/hostile-messages.ts';
 import type { EgressPolicy, LaunchRequest } from '../core/ports/machine-driver.ts';
 
-const count = Number(process.env.MAYFLY_FUZZ_HOST_MESSAGES ?? 30_000);
+const { MAYFLY_FUZZ_HOST_MESSAGES: given, MAYFLY_TEST_LONG: long } = process.env;
+const count = Number(given ?? (long === '1' ? messageCounts.full : messageCounts.short));
 const seed = Number(process.env.MAYFLY_FUZZ_SEED ?? 1) || Date.now() % 2 ** 31;
 
 /** Without the limits that would make this test wait. */

@@ -156,6 +156,19 @@ describe('bodies', () => {
   });
 });
 
+test('a header that is sent as UTF-8 counts characters, not bytes', async () => {
+  const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
+  const create = async (idempotencyKey: string) => {
+    const socket = connect(Number(port), '127.0.0.1');
+    const headers = ['Host: x', `Authorization: Bearer ${service.key}`, 'Content-Length: 0', 'Connection: close'];
+    socket.write(
+      ['POST /v1/sandboxes HTTP/1.1', ...headers, `Idempotency-Key: ${idempotencyKey}`, '', ''].join('\r\n'),
+    );
+    return (await text(socket)).split(' ')[1];
+  };
+  expect([await create('ä'.repeat(255)), await create('ä'.repeat(256))]).toEqual(['201', '400']);
+});
+
 test('a service that is stopping is unhealthy and refuses new sandboxes', async () => {
   expect(await service.call('GET', '/healthz', undefined, { authorization: '' })).toMatchObject({
     status: 200,

@@ -1,8 +1,8 @@
 /** Exit code when a second signal ends the process at once. */
-const forcedStopCode = 130;
+export const forcedStopCode = 130;
 
 /** Signals within this time are one request to stop: a terminal signals every process of `npm start`, and npm and bootstrap.mjs forward it. */
-const sameRequestMs = 1_000;
+export const sameRequestMs = 1_000;
 
 /** Resolves at the first stop signal. A later one exits at once. */
 export function watchStopSignals(): Promise<void> {

@@ -31,6 +31,9 @@ export interface Attempt {
   readonly mustWork?: boolean;
 }
 
+/** More attempts than these must be refused, so that none is lost unnoticed. */
+export const leastForbiddenAttempts = 150;
+
 /** Copies the probe to a folder that the service's user may enter, and returns its path. */
 export async function copyProbe(folder: string, name = 'probe', mode = 0o755): Promise<string> {
   const path = join(folder, name);

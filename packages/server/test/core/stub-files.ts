@@ -1,5 +1,3 @@
-import type { Readable } from 'node:stream';
-import { buffer as collect } from 'node:stream/consumers';
 import { type GuestAgent, type GuestEntry, type GuestListing, GuestRefusal } from '../../src/core/ports/guest-agent.ts';
 
 type FileCalls = Pick<GuestAgent, 'readFile' | 'writeFile' | 'listFiles' | 'deleteFile'>;
@@ -16,25 +14,20 @@ export class StubFiles implements FileCalls {
     this.before = () => Promise.reject(new GuestRefusal(code, message));
   }
 
-  async readFile(path: string, maxBytes: number): Promise<{ sizeBytes: number; content: Buffer }> {
+  async readFile(path: string, maxBytes: number): Promise<Buffer> {
     await this.before();
     if (this.directories.has(path)) throw new GuestRefusal('is_directory', `${path} is a directory`);
     const content = this.#existing(path);
     if (content.length > maxBytes) throw new GuestRefusal('too_large', `${path} is too large`);
-    return { sizeBytes: content.length, content };
+    return content;
   }
 
-  async writeFile(
-    path: string,
-    content: Buffer | Readable,
-    maxBytes: number,
-  ): Promise<{ path: string; sizeBytes: number }> {
+  async writeFile(path: string, content: Buffer, maxBytes: number): Promise<{ sizeBytes: number }> {
     await this.before();
-    const bytes = Buffer.isBuffer(content) ? content : await collect(content);
-    if (bytes.length > maxBytes) throw new GuestRefusal('too_large', `${path} is too large`);
+    if (content.length > maxBytes) throw new GuestRefusal('too_large', `${path} is too large`);
     if (this.directories.has(path)) throw new GuestRefusal('is_directory', `${path} is a directory`);
-    this.contents.set(path, bytes);
-    return { path, sizeBytes: bytes.length };
+    this.contents.set(path, content);
+    return { sizeBytes: content.length };
   }
 
   async listFiles(path: string, maxEntries: number): Promise<GuestListing> {

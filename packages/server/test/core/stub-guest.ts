@@ -16,9 +16,8 @@ export type StubCommand = (request: ExecuteRequest) => Promise<ExecuteResult>;
 
 /** The result of a successful command, with overrides. */
 export function resultOf(overrides: Partial<ExecuteResult> = {}): ExecuteResult {
-  const times = { durationMs: 1, startedAtMs: 0, finishedAtMs: 0 };
   const output = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), truncated: false, writtenBytes: 0 };
-  return { exitCode: 0, signal: 0, timedOut: false, oomKilled: false, ...times, ...output, ...overrides };
+  return { exitCode: 0, timedOut: false, oomKilled: false, durationMs: 1, ...output, ...overrides };
 }
 
 /** Agents whose commands are controlled by a test. Records attaches, identities, expiries and acknowledged executions. */
@@ -48,10 +47,10 @@ export class StubConnector implements GuestConnector {
     this.attaches.push(machine.id);
     if (this.attachError !== undefined) throw this.attachError;
     if (identity) this.identities.push(identity);
-    return this.attachChannel();
+    return this.#connect();
   }
 
-  async attachChannel(): Promise<GuestAgent> {
+  #connect(): GuestAgent {
     const { promise: closed, resolve: close } = Promise.withResolvers<void>();
     this.#disconnects.push(close);
     const unused = () => Promise.reject(new Error('not stubbed'));

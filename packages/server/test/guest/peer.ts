@@ -1,6 +1,8 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import type { GuestAgent } from '../../src/core/ports/guest-agent.ts';
 import type { AgentChannel } from '../../src/core/ports/machine-driver.ts';
+import { createGuestConnector, type GuestConnectorOptions } from '../../src/guest/connector.ts';
 import { emptySettings, rawFrame } from './raw-http2.ts';
 import { openUnixSocket, type Wire } from './wire.ts';
 
@@ -37,7 +39,17 @@ export async function openPeer(open: () => Promise<Wire> = openUnixSocket): Prom
   return { channel: { control: hostControl, data: hostData, close }, control, data, nonce, closed: () => closed };
 }
 
-/** Answers the attach, with `before` and `after` around the marker. Bytes that the host sends afterwards stay in the stream. */
+/** Attaches to a peer as to a machine that has only this channel. The first attempt may take all of the time. */
+export function attachTo(
+  { channel }: Peer,
+  deadlineMs = 5_000,
+  { deadlines, ...options }: GuestConnectorOptions = {},
+): Promise<GuestAgent> {
+  const connector = createGuestConnector({ ...options, deadlines: { ...deadlines, firstSyncMs: deadlineMs } });
+  return connector.attach({ id: 'peer', openAgentChannel: async () => channel }, deadlineMs);
+}
+
+/** Answers the attach, with `before` and `after` around the marker. Bytes that the service sends afterwards stay in the stream. */
 export async function answerAttach(
   peer: Peer,
   before: Buffer = Buffer.alloc(0),

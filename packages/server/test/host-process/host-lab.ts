@@ -139,7 +139,7 @@ export class RawService {
       for (;;) {
         const message = this.received.find(fits);
         if (message) return message;
-        if (this.socket.destroyed) throw new Error('the host closed the connection');
+        if (this.socket.destroyed) throw new Error('the host process closed the connection');
         await new Promise<void>((resolve) => {
           this.#waiting.push(resolve);
         });

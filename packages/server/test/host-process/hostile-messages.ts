@@ -9,6 +9,9 @@ export interface HostileMessage {
   readonly bytes: (nextId: number) => Buffer;
 }
 
+/** How many messages are sent in `npm test`, and at full length: to a host process with machines of tests, and to one with real machines. */
+export const messageCounts = { short: 10_000, full: 30_000, fullOnMachines: 100_000 } as const;
+
 /** Machines that the sender may know. Every other machine must stay untouched. */
 export const knownIds: readonly string[] = Array.from({ length: 40 }, (_, at) => `known-${at}`);
 

@@ -89,7 +89,7 @@ export function describeMachineDriver<M extends Machine>(
     it('isolates two machines from each other', async () => {
       const [first, second] = await Promise.all([launch().then(attach), launch().then(attach)]);
       await first.writeFile('secret.txt', Buffer.from('of the first'), 1_000);
-      expect((await first.readFile('secret.txt', 1_000)).content.toString()).toBe('of the first');
+      expect((await first.readFile('secret.txt', 1_000)).toString()).toBe('of the first');
       await expect(second.readFile('secret.txt', 1_000)).rejects.toMatchObject({ code: 'not_found' });
     });
 
@@ -118,7 +118,7 @@ export function describeMachineDriver<M extends Machine>(
       before.close();
       await within(stepMs, before.closed);
       const after = await attach(machine);
-      expect((await after.readFile('kept.txt', 1_000)).content.toString()).toBe('kept');
+      expect((await after.readFile('kept.txt', 1_000)).toString()).toBe('kept');
     });
 
     it('destroys a machine once, however often destroy is called', async () => {

@@ -180,7 +180,7 @@ export class NetworkLab {
 
   /** Starts a host process on the host. */
   async hostProcess(owner = 'one', limits?: NetworkLimits, more: HostProcessOptions = {}): Promise<RpcChild> {
-    const hostProcess = this.#rpc('./service-worker.ts');
+    const hostProcess = this.#rpc('./host-process-worker.ts');
     await hostProcess.ask('open', {
       owner,
       helperPath: this.#tools.helperPath,

@@ -22,7 +22,7 @@ export interface EntryWork {
   readonly signal?: AbortSignal | undefined;
 }
 
-const waitDeadlineMs = 45 * 60_000;
+export const waitDeadlineMs = 45 * 60_000;
 
 /** The folder of a finished entry, which is marked as used; undefined when it has to be built. */
 export async function findEntry(cacheDir: string, entry: CacheEntry): Promise<string | undefined> {

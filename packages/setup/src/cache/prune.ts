@@ -4,7 +4,7 @@ import { type CacheEntry, entryLockPath, lastUsedMs, removeTree } from './entry.
 import { tryLock } from './lock.ts';
 
 /** Entries that no set-up and no running service used for this long are removed. */
-const keepUnusedMs = 14 * 24 * 3_600_000;
+export const keepUnusedMs = 14 * 24 * 3_600_000;
 
 /** A running service marks its entries as used this often. */
 export const markUsedEveryMs = 6 * 3_600_000;

@@ -40,7 +40,7 @@ export const staticChecks: readonly Check[] = [
 ];
 
 /** Fewer fuzzed inputs than at full length, where they take more than a minute. */
-const shortFuzzing = { MAYFLY_FUZZ_HOST_MESSAGES: '10000', MAYFLY_FUZZ_RUNS: '100' };
+const shortFuzzing = { MAYFLY_FUZZ_RUNS: '100' };
 
 /** Runs all static checks and then, if they pass, all tests. With arguments, runs only vitest with these arguments. Returns the exit code. */
 export async function runTests(prepared: Prepared, args: readonly string[]): Promise<number> {

@@ -19,9 +19,9 @@ export interface SetupDemand {
 const gib = 2 ** 30;
 /** A machine sold as "4 GB" reports a little less. */
 const minimumTotalMemoryBytes = 3.5 * gib;
-const minimumBuildMemoryBytes = 1.5 * gib;
-const minimumBuildDiskBytes = 6 * gib;
-const minimumDiskBytes = 1 * gib;
+export const minimumBuildMemoryBytes = 1.5 * gib;
+export const minimumBuildDiskBytes = 6 * gib;
+export const minimumDiskBytes = 1 * gib;
 /** Releases that offer no QEMU that is new enough, not even in their backports. */
 const releasesWithoutGoodQemu: readonly string[] = ['buster', 'bullseye', 'bionic', 'focal', 'jammy'];
 

@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'adoption/restart',
-    shows: 'many machines survive a kill of the service',
+    shows: 'many machines survive a kill of all processes',
     sources: [...driver, ...processes, ...server('core/recovery', 'host-process')],
     alone: wholeHost,
     long: 'more machines',

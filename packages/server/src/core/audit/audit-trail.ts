@@ -6,7 +6,7 @@ export const maxDelayMs = 250;
 /** Rows of one statement. */
 const batchEvents = 500;
 /** Events that wait while the database is unavailable; later ones are dropped and counted in the log. */
-const maxWaiting = 10_000;
+export const maxWaiting = 10_000;
 /** Ids from URLs are as long as the caller likes. */
 const maxTargetLength = 100;
 const maxDetailsLength = 1_000;

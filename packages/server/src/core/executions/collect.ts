@@ -6,7 +6,7 @@ import { type ExecuteResult, GuestRefusal, GuestUnreachable } from '../ports/gue
 import type { Log } from '../ports/runtime.ts';
 import { withDeadline } from '../scheduling/deadline.ts';
 
-/** How much longer than the command's own timeout the host waits for its result. */
+/** How much longer than the command's own timeout the service waits for its result. */
 export const resultGraceMs = 30_000;
 
 /** The pause before a lost connection to the agent is tried again. */

@@ -12,13 +12,13 @@ export class ExecutionsInFlight {
 
   /** Tracks an execution until the work settles, and returns the work. */
   track<T>(id: string, work: Promise<T>): Promise<T> {
-    const settled = work.finally(() => this.#work.delete(id));
-    this.#work.set(id, settled);
-    return settled;
+    const tracked = work.finally(() => this.#work.delete(id));
+    this.#work.set(id, tracked);
+    return tracked;
   }
 
   /** Resolves when the execution is not in flight any more: its end is stored, or this process has given up on it. */
-  async settled(id: string): Promise<void> {
+  async ended(id: string): Promise<void> {
     await this.#work.get(id)?.catch(() => {});
   }
 }

@@ -7,12 +7,9 @@ import { decodeOutput, outcomeOf } from './outcome.ts';
 const clock = { nowMs: () => 5_000 };
 const result: ExecuteResult = {
   exitCode: 3,
-  signal: 0,
   timedOut: false,
   oomKilled: false,
   durationMs: 700.4,
-  startedAtMs: 0,
-  finishedAtMs: 0,
   truncated: false,
   stdout: Buffer.from('out'),
   stderr: Buffer.from('err'),

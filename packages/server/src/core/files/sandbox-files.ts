@@ -101,8 +101,7 @@ function readFile(core: FileNeeds, { held, ...request }: ReadRequest): Promise<B
   const { fileBytes } = core.limits;
   return withAgent(core, { ...request, task: 'read' }, async (agent) => {
     try {
-      const { content } = await held.collect(() => agent.readFile(request.path, fileBytes, held.tryReserve));
-      return content;
+      return await held.collect(() => agent.readFile(request.path, fileBytes, held.tryReserve));
     } catch (error) {
       if (error instanceof GuestRefusal && error.code === 'is_directory') return undefined;
       throw error;

@@ -1,5 +1,5 @@
-import type { Duplex, Readable } from 'node:stream';
-import type { AgentChannel, Machine } from './machine-driver.ts';
+import type { Duplex } from 'node:stream';
+import type { Machine } from './machine-driver.ts';
 import type { TerminalSize } from './screens.ts';
 
 /** What a machine is told when it is assigned to a sandbox. The clock is set from the host's at the moment of sending. */
@@ -67,12 +67,12 @@ export interface TerminalChannel extends AsyncIterable<TerminalPart> {
 }
 
 /**
- * Reserves memory for a large answer while the host collects it: `bytes` in all, what was reserved before included. False if there is none
+ * Reserves memory for a large answer while the service collects it: `bytes` in all, what was reserved before included. False if there is none
  * now, which ends the call with NoRoom. Answers up to 32 KiB do not ask.
  */
 export type Reserve = (bytes: number) => boolean;
 
-/** The host has no room for a large answer now. The call can be repeated; the result of a command stays with the agent. */
+/** The service has no room for a large answer now. The call can be repeated; the result of a command stays with the agent. */
 export class NoRoom extends Error {
   readonly neededBytes: number;
   constructor(neededBytes: number) {
@@ -85,12 +85,9 @@ export class NoRoom extends Error {
 /** How a command ended, as reported by the agent. Output is raw bytes; the caller decodes it. */
 export interface ExecuteResult {
   readonly exitCode: number;
-  readonly signal: number;
   readonly timedOut: boolean;
   readonly oomKilled: boolean;
   readonly durationMs: number;
-  readonly startedAtMs: number;
-  readonly finishedAtMs: number;
   readonly truncated: boolean;
   /** All bytes that the command wrote to both streams, captured or not. */
   readonly writtenBytes: number;
@@ -154,14 +151,14 @@ export class MachineDetached extends GuestUnreachable {
   }
 }
 
-/** The host side of one attached agent. Every call has a deadline; a lost connection fails all calls with GuestUnreachable. */
+/** The service's side of one attached agent. Every call has a deadline; a lost connection fails all calls with GuestUnreachable. */
 export interface GuestAgent {
   /** Resolves when the connection is gone; never rejects. */
   readonly closed: Promise<void>;
   hello(): Promise<GuestHello>;
   /** Sets clock (verified, at most three tries to get within 100 ms), entropy, hostname, machine id and expiry. */
   setIdentity(identity: GuestIdentity): Promise<void>;
-  /** Sets when the machine powers itself off if no host is connected. */
+  /** Sets when the machine powers itself off if no service is connected. */
   setExpiry(expiresAtMs: number): Promise<void>;
   /** Sets clock and entropy again, e.g. after a pause. */
   setClock(): Promise<void>;
@@ -189,16 +186,8 @@ export interface GuestAgent {
   endTerminal(id: string): Promise<void>;
   /** Sends a signal to all processes of a command. GuestRefusal `refused` if it has ended. */
   signalExecution(id: string, signal: number): Promise<void>;
-  readFile(
-    path: string,
-    maxBytes: number,
-    reserve?: Reserve,
-  ): Promise<{ readonly sizeBytes: number; readonly content: Buffer }>;
-  writeFile(
-    path: string,
-    content: Buffer | Readable,
-    maxBytes: number,
-  ): Promise<{ readonly path: string; readonly sizeBytes: number }>;
+  readFile(path: string, maxBytes: number, reserve?: Reserve): Promise<Buffer>;
+  writeFile(path: string, content: Buffer, maxBytes: number): Promise<{ readonly sizeBytes: number }>;
   listFiles(path: string, maxEntries: number, reserve?: Reserve): Promise<GuestListing>;
   /** Deletes a file, a symbolic link, or a directory with its contents. */
   deleteFile(path: string, recursive: boolean): Promise<void>;
@@ -211,13 +200,11 @@ export interface GuestAgent {
 export interface GuestConnector {
   /**
    * Opens the machine's channel, synchronises, and resolves once the agent has answered. With an identity, the first call sets it, so
-   * that assigning a new machine costs no extra round trip.
+   * that assigning a new machine costs no extra round trip. The channel is closed together with the agent, and when attaching fails.
    */
   attach(
     machine: Pick<Machine, 'id' | 'openAgentChannel'>,
     deadlineMs: number,
     identity?: GuestIdentity,
   ): Promise<GuestAgent>;
-  /** The same over an open channel. The channel is closed together with the agent, and when attaching fails. */
-  attachChannel(channel: AgentChannel, deadlineMs: number): Promise<GuestAgent>;
 }

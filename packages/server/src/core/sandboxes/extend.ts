@@ -39,7 +39,7 @@ export async function extendSandbox(
   return sandbox;
 }
 
-/** Tells the agent the expiry of its sandbox: without a host, the machine powers itself off some time after it. Never rejects. */
+/** Tells the agent the expiry of its sandbox: without a service, the machine powers itself off some time after it. Never rejects. */
 export async function sendExpiry(core: SendExpiryNeeds, sandbox: SandboxRecord): Promise<void> {
   try {
     await core.machines.get(sandbox.id).setExpiry(sandbox.expiresAtMs ?? 0);

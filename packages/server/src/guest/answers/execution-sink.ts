@@ -56,12 +56,9 @@ export function readEnded(payload: Buffer): Omit<ExecuteResult, 'stdout' | 'stde
   const end = readJson(payload, executionEnded);
   return {
     exitCode: end.exit_code,
-    signal: end.signal,
     timedOut: end.timed_out,
     oomKilled: end.oom_killed,
     durationMs: end.duration_ms,
-    startedAtMs: end.started_at_ms,
-    finishedAtMs: end.finished_at_ms,
     truncated: end.truncated,
     writtenBytes: end.stdout_bytes + end.stderr_bytes,
   };

@@ -70,7 +70,7 @@ const absolutePath = z.string().min(1).max(8_192).startsWith('/');
 /** The body of `PUT /files`. */
 export const fileWritten = z
   .object({ path: absolutePath, bytes: count })
-  .transform((file) => ({ path: file.path, sizeBytes: file.bytes }));
+  .transform(({ bytes }) => ({ sizeBytes: bytes }));
 
 /** The body of `DELETE /files`. */
 export const fileDeleted = z.object({ path: absolutePath }).transform(() => undefined);

@@ -217,8 +217,7 @@ describe('a file', () => {
 
   it('accepts what arrives, more or less than its size header announced', () => {
     for (const size of ['0', '4', '100']) {
-      const file = feed(fileSink(head(size), 100), [Buffer.from('abcd')]);
-      expect([file.sizeBytes, file.content.toString()]).toEqual([4, 'abcd']);
+      expect(feed(fileSink(head(size), 100), [Buffer.from('abcd')]).toString()).toBe('abcd');
     }
   });
 

@@ -55,11 +55,7 @@ export function emptySink(): Sink<void> {
 }
 
 /** Reads the content of a file. `mayfly-size` is only a hint for the buffer: files of the kernel, such as those in /proc, report a wrong size. */
-export function fileSink(
-  head: AnswerHead,
-  maxBytes: number,
-  reserve?: Reserve,
-): Sink<{ readonly sizeBytes: number; readonly content: Buffer }> {
+export function fileSink(head: AnswerHead, maxBytes: number, reserve?: Reserve): Sink<Buffer> {
   const announced = head.header('mayfly-size') ?? '';
   if (!/^[0-9]{1,15}$/.test(announced)) throw new ProtocolViolation('a file without its size');
   const expectedBytes = Number(announced);
@@ -73,7 +69,7 @@ export function fileSink(
       if (!bytes.push(chunk)) throw new ProtocolViolation('more of a file than requested');
       count(chunk.length);
     },
-    finish: () => ({ sizeBytes: bytes.length, content: bytes.concat() }),
+    finish: () => bytes.concat(),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { guestLimits } from '../guest-limits.ts';
 
 /** Long enough for every line that matters; a longer line is ignored. */
-const maxLineBytes = 64;
+export const maxLineBytes = 64;
 
 /**
  * Reads the control port. Resolves with a reason once the agent reports that the session with this nonce is over: it ended the session

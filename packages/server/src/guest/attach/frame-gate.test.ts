@@ -55,7 +55,7 @@ describe('FrameGate', () => {
   it.each([
     ['pings', rawFrame(6, 0, 0, Buffer.alloc(8))],
     ['settings', rawFrame(4, 0, 0, Buffer.alloc(0))],
-  ])('accepts few %s, however much the host sent', (_, frame) => {
+  ])('accepts few %s, however much the service sent', (_, frame) => {
     expect(passing(frame, 100_000, () => 2 ** 40)).toBe(guestLimits.unexpectedFrames);
   });
 
@@ -75,7 +75,7 @@ describe('FrameGate', () => {
   });
 
   it.each(counted)(
-    'accepts more %s when the host sends more, and none of the past beyond the limit',
+    'accepts more %s when the service sends more, and none of the past beyond the limit',
     (_, frame, units) => {
       let sentBytes = 0;
       const gate = new FrameGate(() => sentBytes);

@@ -7,7 +7,7 @@ const flag = { endStreamOrAck: 0x1, endHeaders: 0x4, padded: 0x8 } as const;
 
 /**
  * Decides which HTTP/2 frames of an agent may reach `node:http2`, from their headers alone. Frames that an agent never sends are refused. Those that
- * cost time without being an answer are paid for by what the host sent: an agent has no reason to send many more of them.
+ * cost time without being an answer are paid for by what the service sent: an agent has no reason to send many more of them.
  */
 export class FrameGate {
   readonly #sentBytes: () => number;
@@ -18,7 +18,7 @@ export class FrameGate {
   #paidBytes = 0;
   #unsolicited = 0;
 
-  /** `sentBytes` returns how much the host has sent on this connection. */
+  /** `sentBytes` returns how much the service has sent on this connection. */
   constructor(sentBytes: () => number) {
     this.#sentBytes = sentBytes;
   }
@@ -92,7 +92,7 @@ export class FrameGate {
     }
   }
 
-  /** Takes credit, which what the host sent since the last time renews. */
+  /** Takes credit, which what the service sent since the last time renews. */
   #charge(units: number): void {
     if (this.#credit < units) {
       const sentBytes = this.#sentBytes();

@@ -1,4 +1,4 @@
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import {
   type ExecuteRequest,
   type ExecuteResult,
@@ -29,7 +29,7 @@ import { openTunnel } from './tunnel.ts';
 /** Node fires longer timers immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The host's end of an attached agent, over HTTP/2. */
+/** The service's end of an attached agent, over HTTP/2. */
 export class Http2GuestAgent implements GuestAgent {
   readonly closed: Promise<void>;
   readonly #connection: Connection;
@@ -140,32 +140,17 @@ export class Http2GuestAgent implements GuestAgent {
     return this.#forget(`/executions/${encodeURIComponent(id)}`);
   }
 
-  async readFile(
-    path: string,
-    maxBytes: number,
-    reserve?: Reserve,
-  ): Promise<{ readonly sizeBytes: number; readonly content: Buffer }> {
+  async readFile(path: string, maxBytes: number, reserve?: Reserve): Promise<Buffer> {
     const call = fileCall('/files', { path, max_bytes: maxBytes });
     const request = { method: 'GET', path: call, deadlineMs: this.#fileMs(maxBytes) } as const;
     return exchange(this.#connection, request, (head) => fileSink(head, maxBytes, reserve));
   }
 
-  async writeFile(
-    path: string,
-    content: Buffer | Readable,
-    maxBytes: number,
-  ): Promise<{ readonly path: string; readonly sizeBytes: number }> {
-    const isBuffer = Buffer.isBuffer(content);
-    if (isBuffer && content.length > maxBytes) {
-      throw new GuestRefusal('too_large', `the file is larger than ${maxBytes} bytes`);
-    }
-    const call = {
-      method: 'PUT',
-      path: fileCall('/files', { path, max_bytes: maxBytes }),
-      body: isBuffer ? content : { source: content, maxBytes },
-      deadlineMs: this.#fileMs(maxBytes),
-    } as const;
-    return exchange(this.#connection, call, () => jsonSink(fileWritten));
+  async writeFile(path: string, body: Buffer, maxBytes: number): Promise<{ readonly sizeBytes: number }> {
+    if (body.length > maxBytes) throw new GuestRefusal('too_large', `the file is larger than ${maxBytes} bytes`);
+    const call = fileCall('/files', { path, max_bytes: maxBytes });
+    const request = { method: 'PUT', path: call, body, deadlineMs: this.#fileMs(maxBytes) } as const;
+    return exchange(this.#connection, request, () => jsonSink(fileWritten));
   }
 
   async listFiles(path: string, maxEntries: number, reserve?: Reserve): Promise<GuestListing> {
@@ -189,7 +174,7 @@ export class Http2GuestAgent implements GuestAgent {
   }
 
   close(): void {
-    this.#connection.end('the host closed the connection');
+    this.#connection.end('the service closed the connection');
   }
 
   /** Deletes something that may be gone already. */

@@ -3,12 +3,12 @@ import { GuestRefusal, GuestUnreachable } from '../../core/ports/guest-agent.ts'
 import { type AnswerHead, refusalSink, type Sink } from '../answers/sinks.ts';
 import type { Connection } from '../attach/connection.ts';
 import { FrameTooLarge, NoAnswer, ProtocolViolation } from '../guest-errors.ts';
-import { discardBody, type RequestBody, sendBody } from './upload.ts';
+import { sendBody } from './upload.ts';
 
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
-  readonly body?: RequestBody;
+  readonly body?: Buffer;
   readonly deadlineMs: number;
 }
 
@@ -26,7 +26,6 @@ export function exchange<T>(
         { endStream: request.body === undefined },
       );
     } catch (cause) {
-      discardBody(request.body);
       reject(new GuestUnreachable('the agent is not connected', { cause: connection.endReason ?? cause }));
       return;
     }

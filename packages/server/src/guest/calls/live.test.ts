@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { frame, type Handler, openPeer, respondJson, serve } from '../../../test/guest/peer.ts';
+import { attachTo, frame, type Handler, openPeer, respondJson, serve } from '../../../test/guest/peer.ts';
 import { type GuestAgent, GuestRefusal, GuestUnreachable, type LivePart } from '../../core/ports/guest-agent.ts';
-import { createGuestConnector } from '../connector.ts';
 import { ProtocolViolation } from '../guest-errors.ts';
 
 const agents: GuestAgent[] = [];
@@ -14,7 +13,7 @@ afterEach(() => {
 async function attached(handler: Handler): Promise<GuestAgent> {
   const peer = await openPeer();
   const serving = serve(peer, handler);
-  const agent = await createGuestConnector().attachChannel(peer.channel, 5_000);
+  const agent = await attachTo(peer);
   await serving;
   agents.push(agent);
   return agent;

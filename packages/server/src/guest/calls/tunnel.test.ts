@@ -4,12 +4,12 @@ import type { ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Handler, openPeer, type Peer, respondJson, serve } from '../../../test/guest/peer.ts';
+import { attachTo, type Handler, openPeer, type Peer, respondJson, serve } from '../../../test/guest/peer.ts';
 import { type GuestAgent, GuestRefusal, GuestUnreachable } from '../../core/ports/guest-agent.ts';
-import { createGuestConnector } from '../connector.ts';
+import type { GuestConnectorOptions } from '../connector.ts';
 import { ProtocolViolation } from '../guest-errors.ts';
 
-const impatient = createGuestConnector({ deadlines: { smallCallMs: 1_000 } });
+const impatient: GuestConnectorOptions = { deadlines: { smallCallMs: 1_000 } };
 const agents: GuestAgent[] = [];
 afterEach(() => {
   for (const agent of agents.splice(0)) agent.close();
@@ -17,11 +17,11 @@ afterEach(() => {
 
 async function attached(
   handler: Handler,
-  connector = createGuestConnector(),
+  options: GuestConnectorOptions = {},
 ): Promise<{ readonly agent: GuestAgent; readonly peer: Peer }> {
   const peer = await openPeer();
   const serving = serve(peer, handler);
-  const agent = await connector.attachChannel(peer.channel, 5_000);
+  const agent = await attachTo(peer, 5_000, options);
   await serving;
   agents.push(agent);
   return { agent, peer };

@@ -1,47 +1,18 @@
 import { once } from 'node:events';
-import { Readable, type Writable } from 'node:stream';
-import { GuestRefusal } from '../../core/ports/guest-agent.ts';
+import type { Writable } from 'node:stream';
 import { guestLimits } from '../guest-limits.ts';
 
-/** The body of a request: bytes, or a stream of at most maxBytes. */
-export type RequestBody = Buffer | { readonly source: Readable; readonly maxBytes: number };
-
-/** Sends a body and ends the request. Rejects as `upload` does. */
-export async function sendBody(body: RequestBody, target: Writable): Promise<void> {
-  if (!Buffer.isBuffer(body)) await upload(body.source, target, body.maxBytes);
-  else if (body.length <= guestLimits.writeBytes) target.end(body);
-  else await upload(Readable.from(pieces(body)), target, body.length);
-}
-
-/** Releases the source of a body that is not sent. */
-export function discardBody(body: RequestBody | undefined): void {
-  if (body !== undefined && !Buffer.isBuffer(body)) body.source.destroy();
-}
-
-/** Sends a stream as a request body with backpressure. Rejects with the error of the source, or `too_large` beyond maxBytes. */
-export async function upload(source: Readable, target: Writable, maxBytes: number): Promise<void> {
+/** Sends a body and ends the request, in pieces that wait for the guest to read. Resolves early if the request is over before. */
+export async function sendBody(body: Buffer, target: Writable): Promise<void> {
+  const { writeBytes } = guestLimits;
   let sentBytes = 0;
-  // Without this the loop below could wait forever for a source that does not notice that its reader is gone.
-  const onTargetClosed = () => source.destroy();
-  target.once('close', onTargetClosed);
-  try {
-    for await (const piece of source) {
-      const bytes = Buffer.isBuffer(piece) ? piece : Buffer.from(piece);
-      // Node mishandles empty writes; see skipEmptyWrites in tunnel.ts.
-      if (bytes.length === 0) continue;
-      sentBytes += bytes.length;
-      if (sentBytes > maxBytes) throw new GuestRefusal('too_large', `the file is larger than ${maxBytes} bytes`);
-      if (!target.writable) return;
-      if (!target.write(bytes)) await drained(target);
-    }
-    target.end();
-  } finally {
-    target.off('close', onTargetClosed);
+  while (body.length - sentBytes > writeBytes) {
+    if (!target.writable) return;
+    const piece = body.subarray(sentBytes, sentBytes + writeBytes);
+    if (!target.write(piece)) await drained(target);
+    sentBytes += writeBytes;
   }
-}
-
-function* pieces(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += guestLimits.writeBytes) yield body.subarray(at, at + guestLimits.writeBytes);
+  if (target.writable) target.end(body.subarray(sentBytes));
 }
 
 /** Waits until the target accepts more, or is closed. */

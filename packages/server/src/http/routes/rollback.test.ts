@@ -64,9 +64,10 @@ describe('a rollback', () => {
 
   test('never asks the old machine for anything', async () => {
     service.connector.disconnect();
-    const attached = vi.spyOn(service.connector, 'attach').mockImplementation((machine) => {
+    const attach = service.connector.attach.bind(service.connector);
+    const attached = vi.spyOn(service.connector, 'attach').mockImplementation((machine, ...more) => {
       if (machine.id === original().id) return new Promise(() => {});
-      return service.connector.attachChannel();
+      return attach(machine, ...more);
     });
     const gone = Promise.withResolvers<void>();
     original().beforeDestroyed = () => gone.promise;

@@ -52,7 +52,7 @@ export interface MachinePlan {
 }
 
 /** Size of QEMU's translation buffer. With 64 MiB emulation is ten times slower; the default of 1024 MiB is too much memory per machine. */
-const translationBufferMib = 256;
+export const translationBufferMib = 256;
 
 /** The same in every machine, because each has a network namespace of its own. */
 const guestMac = '02:6d:66:00:00:02';

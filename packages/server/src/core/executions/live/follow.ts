@@ -137,7 +137,7 @@ function onAbort(signal: AbortSignal, output: LiveOutput): Disposable {
 /** Waits until the record says how the command ended. */
 async function untilEnded(core: FollowNeeds, account: AccountRecord, id: string, signal: AbortSignal): Promise<void> {
   for (;;) {
-    await orAbort(core.executionsInFlight.settled(id), signal);
+    await orAbort(core.executionsInFlight.ended(id), signal);
     const { status } = await getExecutionSummary(core, account, id);
     if (status !== 'running') return;
     await wait(recordPauseMs, undefined, { signal });

@@ -100,20 +100,12 @@ export class Cgroups {
     return [...new Set(lists.flatMap((text) => text.split('\n').map(Number)))].filter((pid) => pid > 1);
   }
 
-  /** How many processes of a machine the kernel killed for exceeding the memory limit; 0 when that is unknown. */
-  async outOfMemoryKills(id: string): Promise<number> {
-    const memory = this.#memoryHierarchy();
-    if (!memory) return 0;
-    const file = this.#layout.version === 2 ? 'memory.events' : 'memory.oom_control';
-    return (await readCounter(join(this.#parent(memory), checkName(id)), file, 'oom_kill')) ?? 0;
-  }
-
   /** The memory in bytes that the end of a machine would give back; 0 when that is unknown. */
   async memoryBytesOf(id: string): Promise<number> {
     const memory = this.#memoryHierarchy();
     if (!memory) return 0;
-    const group = join(this.#parent(memory), checkName(id));
-    return (await readCounter(group, 'memory.stat', ownedMemoryCounter[this.#layout.version])) ?? 0;
+    const stat = await readFile(join(this.#parent(memory), checkName(id), 'memory.stat'), 'utf8').catch(() => '');
+    return counterIn(stat, ownedMemoryCounter[this.#layout.version]) ?? 0;
   }
 
   /** How much more memory all machines together may take, in bytes; infinite when they have no limit. */
@@ -237,11 +229,7 @@ async function writeControl(group: string, { name, value, optional }: ControlFil
   }
 }
 
-/** One number of a control file with lines of "name number"; undefined when the file or the name is missing. */
-async function readCounter(group: string, file: string, name: string): Promise<number | undefined> {
-  return counterIn(await readFile(join(group, file), 'utf8').catch(() => ''), name);
-}
-
+/** One number of a control file with lines of "name number"; undefined when the name is missing. */
 function counterIn(text: string, name: string): number | undefined {
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
   return line === undefined ? undefined : Number(line.slice(name.length + 1));

@@ -126,11 +126,6 @@ export class MachineNetworks implements AsyncDisposable {
     );
   }
 
-  /** Checks the host's set-up now and repairs it. This also happens every ten seconds. */
-  repair(): Promise<void> {
-    return this.#host.repair();
-  }
-
   /**
    * Creates a network for a leased slot. Anything an earlier machine left in that slot is removed first.
    * Its release is pushed before anything is created, so a failure leaves nothing behind.

@@ -54,9 +54,9 @@ export class OwnerRecords {
 
   /** Records that this process is the host process of a data folder. */
   async register(dataDir: string): Promise<void> {
-    const service = readProcessIdentity(process.pid);
-    if (!service) throw new Error('/proc has no entry for this process');
-    const record: OwnerRecord = { dataDir, service };
+    const identity = readProcessIdentity(process.pid);
+    if (!identity) throw new Error('/proc has no entry for this process');
+    const record: OwnerRecord = { dataDir, service: identity };
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await this.exclusively(() => writeJsonFile(this.#path(dataDir), record));
   }

@@ -39,17 +39,17 @@ function leasesOf(name: string): UidLeases {
 }
 
 /** The data folder of a host process that ended and left one machine. */
-async function endedService(name: string): Promise<string> {
+async function endedHostProcess(name: string): Promise<string> {
   const dataDir = join(folder, name);
   mkdirSync(dataDir);
   await owners.register(dataDir);
-  const service = { ...readProcessIdentity(process.pid), startTicks: 1 };
-  await writeFile(join(folder, 'owners', `${instanceOf(dataDir)}.json`), JSON.stringify({ dataDir, service }));
+  const ended = { ...readProcessIdentity(process.pid), startTicks: 1 };
+  await writeFile(join(folder, 'owners', `${instanceOf(dataDir)}.json`), JSON.stringify({ dataDir, service: ended }));
   using other = leasesOf(name);
   const { slot, uid } = other.acquire();
   await records.write(slot, { owner: dataDir, egress: 'all', isApplied: true });
   using db = new DatabaseSync(databasePath);
-  db.prepare('UPDATE lease SET holder = ? WHERE uid = ?').run(JSON.stringify(service), uid);
+  db.prepare('UPDATE lease SET holder = ? WHERE uid = ?').run(JSON.stringify(ended), uid);
   return dataDir;
 }
 
@@ -81,7 +81,7 @@ async function reclaim(): Promise<string[]> {
 }
 
 it('removes everything that the host process of a deleted data folder left', async () => {
-  const dataDir = await endedService('gone');
+  const dataDir = await endedHostProcess('gone');
   await rm(dataDir, { recursive: true });
   expect(await reclaim()).toEqual(['vanished_owner_reclaimed']);
   expect(logged.lines()[0]).toMatchObject({ data_folder: dataDir, machines: ['one'], networks: 1, uids: [2_200_000] });
@@ -90,7 +90,7 @@ it('removes everything that the host process of a deleted data folder left', asy
 });
 
 it('knows the owner of a network whose lease and record are gone, as earlier versions left it', async () => {
-  const dataDir = await endedService('gone');
+  const dataDir = await endedHostProcess('gone');
   await rm(dataDir, { recursive: true });
   await owners.remove(dataDir);
   leases.reclaim();
@@ -101,14 +101,14 @@ it('knows the owner of a network whose lease and record are gone, as earlier ver
 });
 
 it('touches nothing of a data folder that exists', async () => {
-  await endedService('stopped');
+  await endedHostProcess('stopped');
   expect(await reclaim()).toEqual([]);
   expect(removedGroups).toEqual([]);
   expect(await records.listOwners()).toHaveLength(1);
 });
 
 it('touches nothing while the host process of the deleted folder runs', async () => {
-  const dataDir = await endedService('running');
+  const dataDir = await endedHostProcess('running');
   await rm(dataDir, { recursive: true });
   await owners.register(dataDir);
   expect(await reclaim()).toEqual([]);
@@ -120,7 +120,7 @@ it('touches nothing while the host process of the deleted folder runs', async ()
 });
 
 it('keeps machines that write to files which still exist: their folder was moved or is not mounted any more', async () => {
-  const dataDir = await endedService('moved');
+  const dataDir = await endedHostProcess('moved');
   await writeFile(join(dataDir, 'disk'), '');
   await using disk = await open(join(dataDir, 'disk'), 'r+');
   expect(disk.fd).toBeGreaterThan(0);
@@ -132,7 +132,7 @@ it('keeps machines that write to files which still exist: their folder was moved
 });
 
 it('leaves a slot alone that another host process has leased meanwhile', async () => {
-  const dataDir = await endedService('gone');
+  const dataDir = await endedHostProcess('gone');
   await rm(dataDir, { recursive: true });
   leases.reclaim();
   expect(leases.acquire().slot).toBe(0);

@@ -1,4 +1,5 @@
 import type { EgressPolicy } from '../../src/core/ports/machine-driver.ts';
+import { HostNetwork } from '../../src/machines/qemu/network/host/host-network.ts';
 import {
   type MachineNetwork,
   MachineNetworks,
@@ -14,6 +15,14 @@ import { serveRpc } from './rpc.ts';
 const created = new Map<number, MachineNetwork>();
 const { log, lines } = pinoLog();
 let networks: MachineNetworks | undefined;
+
+/** Its use of the host's network, which it repairs by itself every ten seconds: a test does not wait for that. */
+let host: HostNetwork | undefined;
+const openHost = HostNetwork.open.bind(HostNetwork);
+HostNetwork.open = async (options) => {
+  host = await openHost(options);
+  return host;
+};
 
 function opened(): MachineNetworks {
   if (!networks) throw new Error('The networks are not open.');
@@ -57,7 +66,10 @@ serveRpc({
     return opened().sweep(new Set(liveSlots), leases, (releases) => releases.release());
   },
   reclaim: ({ owner, slots }: { owner: string; slots: number[] }) => opened().reclaim(owner, new Set(slots)),
-  repair: () => opened().repair(),
+  repair: () => {
+    if (!host) throw new Error('The networks are not open.');
+    return host.repair();
+  },
   logLines: () => lines(),
   close: () => opened()[Symbol.asyncDispose](),
 });
