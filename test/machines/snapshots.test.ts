@@ -147,7 +147,7 @@ it('snapshots of a copy and of its original share what they have in common and o
   expect(added).toBeLessThan(all / 2);
   const fileOf = (id: string, name: string) => stat(join(snapshotsDir(), id, name));
   for (const name of ['ram.1', 'disk.2']) {
-    expect((await fileOf('snap_second', name)).ino, name).toBe((await fileOf('snap_parent', name)).ino);
+    expect([name, (await fileOf('snap_second', name)).ino]).toEqual([name, (await fileOf('snap_parent', name)).ino]);
   }
   // The layer of what was written to the disk between the two, without what was on it before.
   const ownDiskBytes = (await fileOf('snap_second', 'disk.3')).blocks * 512;
