@@ -62,7 +62,8 @@ if (unknown !== undefined) {
 
 const announcer = createAnnouncer(process.stderr);
 const environment = readEnvironment(process.env);
-const host = await prepare({ environment, purpose: 'service', announcer, signal: new AbortController().signal });
+const { signal } = new AbortController();
+const host = await prepare({ environment, purpose: 'service', announcer, signal, allowsUntrustedCheckout: true });
 await using bench = await startBenchHost(host);
 const { engine } = host;
 console.log(`${engine.arch}, ${cpus().length} cores, ${engine.acceleration}, QEMU ${engine.versionText}`);

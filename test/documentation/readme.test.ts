@@ -7,6 +7,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readPage, repositoryRoot, snippetsOf } from '../support/markdown.ts';
 import { newServiceData, type ServiceData } from '../support/service-settings.ts';
+import { needsTrustedCheckout } from '../support/trusted-checkout.ts';
+
+needsTrustedCheckout();
 
 const snippets = snippetsOf(readPage('README.md'));
 const [startSnippet, commandSnippet, programSnippet, tourSnippet, ...otherSnippets] = snippets.map(

@@ -11,8 +11,11 @@ import { machinePids, machineProcesses } from '../support/machine-processes.ts';
 import { readPage, repositoryRoot, snippetsOf } from '../support/markdown.ts';
 import { newServiceData, type ServiceData } from '../support/service-settings.ts';
 import { childrenOf, commandOf, supervisedBy } from '../support/supervised-processes.ts';
+import { needsTrustedCheckout } from '../support/trusted-checkout.ts';
 
 const deadlineMs = 120_000;
+
+needsTrustedCheckout();
 
 /** Where one test runs `npm start`. */
 interface Place {

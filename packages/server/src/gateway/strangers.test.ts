@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PreviewService } from '../../test/app/preview-service.ts';
 import { StubClock } from '../../test/app/stub-service.ts';
+import { clientHelloFloods, clientHelloFor, sendAtOnce } from '../../test/client-hello.ts';
 import { untilEnd, Visitor } from '../../test/gateway/visitor.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
 import { openRefusedConnections } from '../../test/refused-connections.ts';
-import { greetAtOnce, greetingFloods, greetingFor } from '../../test/tls-greeting.ts';
 import { noMetrics } from '../core/ports/metrics.ts';
 import { RefusedRequests } from './forward/refused-requests.ts';
 import { defaultGatewayLimits } from './gateway-context.ts';
@@ -54,13 +54,13 @@ test('connections that are refused are logged ten times in a second', async () =
   await service[Symbol.asyncDispose]();
 });
 
-test.each(greetingFloods)(
+test.each(clientHelloFloods)(
   'a flood of TLS handshakes %s is handled a few per turn of the event loop',
   async (_, servername, before) => {
     const service = await PreviewService.start();
-    const greeting = await greetingFor(servername);
-    await greetAtOnce(service.previewPort, 1, greeting);
-    const perTurn = await greetAtOnce(service.previewPort, 60, greeting, before);
+    const clientHello = await clientHelloFor(servername);
+    await sendAtOnce(service.previewPort, 1, clientHello);
+    const perTurn = await sendAtOnce(service.previewPort, 60, clientHello, before);
     expect(perTurn.reduce((sum, count) => sum + count, 0)).toBe(60);
     expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * defaultGatewayLimits.handshakesPerTurn);
     await service[Symbol.asyncDispose]();

@@ -62,7 +62,7 @@ export const defaultConnectionLimits: ConnectionLimits = {
 };
 
 /** How fast TLS handshakes begin. After its first message, a client has as long again for the rest. */
-export const handshakePace: HandshakePace = { perTurn: 4, greetingMs: 10_000 };
+export const handshakePace: HandshakePace = { perTurn: 4, clientHelloMs: 10_000 };
 
 /** Builds the whole HTTP API without listening, so that tests can call it without a socket. */
 export function buildHttp(deps: HttpDeps<ApiNeeds>): HttpApp {
@@ -140,7 +140,7 @@ function transport(tls: ApiTls | undefined, http: ServerOptions): { readonly htt
     cert,
     key,
     minVersion: 'TLSv1.2',
-    handshakeTimeout: handshakePace.greetingMs,
+    handshakeTimeout: handshakePace.clientHelloMs,
     SNICallback: callbackify((servername: string) => tls.contextFor(servername)),
   };
   return { https } as unknown as { readonly http: ServerOptions };

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { stubService } from '../../test/app/stub-service.ts';
+import { clientHelloFloods, clientHelloFor, sendAtOnce } from '../../test/client-hello.ts';
 import { RecordedLog } from '../../test/recorded-log.ts';
 import { openRefusedConnections } from '../../test/refused-connections.ts';
-import { greetAtOnce, greetingFloods, greetingFor } from '../../test/tls-greeting.ts';
 import { openCertificates } from '../gateway/tls/open-certificates.ts';
 import { handshakePace } from './app.ts';
 
@@ -64,7 +64,7 @@ describe('connections of one source address', () => {
   });
 });
 
-test.each(greetingFloods)(
+test.each(clientHelloFloods)(
   'a flood of TLS handshakes %s is handled a few per turn of the event loop',
   async (_, servername, before) => {
     const folder = await mkdtemp(join(tmpdir(), 'mayfly-strangers-'));
@@ -77,10 +77,10 @@ test.each(greetingFloods)(
     const contextFor = certificates.contextFor.bind(certificates);
     const service = await stubService({}, {}, { tls: { ...(await certificates.defaultPair()), contextFor } });
     const { port } = new URL(await service.app.listen({ port: 0, host: '127.0.0.1' }));
-    const greeting = await greetingFor(servername);
+    const clientHello = await clientHelloFor(servername);
     // The certificate for the name is made first.
-    await greetAtOnce(Number(port), 1, greeting);
-    const perTurn = await greetAtOnce(Number(port), 60, greeting, before);
+    await sendAtOnce(Number(port), 1, clientHello);
+    const perTurn = await sendAtOnce(Number(port), 60, clientHello, before);
     expect(perTurn.reduce((sum, count) => sum + count, 0)).toBe(60);
     // Four, and four of the next turn.
     expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * handshakePace.perTurn);

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { greetingFor } from '../../test/tls-greeting.ts';
-import { maxGreetingBytes } from './greeting.ts';
+import { clientHelloFor } from '../../test/client-hello.ts';
+import { maxClientHelloBytes } from './client-hello.ts';
 import { type HandshakePace, handshakesInTurn } from './handshake-turns.ts';
 
 /** A server that hands its connections over, and a client for it. */
@@ -32,15 +32,15 @@ async function serve(pace: HandshakePace) {
   return { accepted, open };
 }
 
-const patient = { perTurn: 2, greetingMs: 60_000 };
+const patient = { perTurn: 2, clientHelloMs: 60_000 };
 
 test('a flood of handshakes from one address does not make another address wait for all of them', async () => {
   const { accepted, open } = await serve(patient);
   const clients: Socket[] = [];
   while (clients.length < 50) clients.push(await open());
   clients.push(await open('127.0.0.2'));
-  const greeting = await greetingFor(undefined);
-  for (const client of clients) client.write(greeting);
+  const clientHello = await clientHelloFor(undefined);
+  for (const client of clients) client.write(clientHello);
   await vi.waitFor(() => expect(accepted).toHaveLength(51));
   expect(accepted.findIndex(({ remoteAddress }) => remoteAddress === '127.0.0.2')).toBeLessThan(10);
 });
@@ -48,28 +48,35 @@ test('a flood of handshakes from one address does not make another address wait 
 test('a connection is handed over with all that it sent, and not before its first message is complete', async () => {
   const { accepted, open } = await serve(patient);
   const client = await open();
-  const greeting = await greetingFor('a.localhost');
-  for (const byte of greeting.subarray(0, -1)) {
+  const clientHello = await clientHelloFor('a.localhost');
+  for (const byte of clientHello.subarray(0, -1)) {
     client.write(Buffer.of(byte));
     await nextTurn();
   }
   expect(accepted).toHaveLength(0);
-  client.write(greeting.subarray(-1));
+  client.write(clientHello.subarray(-1));
   await vi.waitFor(() => expect(accepted).toHaveLength(1));
-  expect(accepted[0]?.read()).toEqual(greeting);
+  expect(accepted[0]?.read()).toEqual(clientHello);
 });
 
 test.each([
-  ['sends only a part of its first message', (client: Socket, greeting: Buffer) => client.write(greeting.subarray(9))],
-  ['ends before its first message is complete', (client: Socket, greeting: Buffer) => client.end(greeting.subarray(9))],
+  [
+    'sends only a part of its first message',
+    (client: Socket, clientHello: Buffer) => client.write(clientHello.subarray(0, 9)),
+  ],
+  [
+    'ends before its first message is complete',
+    (client: Socket, clientHello: Buffer) => client.end(clientHello.subarray(0, 9)),
+  ],
   ['sends something else', (client: Socket) => client.write('GET / HTTP/1.1\r\n\r\n')],
   ['sends another message of a handshake', (client: Socket) => client.write(record(Buffer.of(2, 0, 0, 0)))],
-  ['never ends its first message', (client: Socket) => client.write(Buffer.concat(endlessGreeting()))],
+  ['sends a record without content', (client: Socket) => client.write(record(Buffer.alloc(0)))],
+  ['never ends its first message', (client: Socket) => client.write(Buffer.concat(endlessClientHello()))],
 ])('a connection that %s is closed', async (_, send) => {
-  const { accepted, open } = await serve({ perTurn: 2, greetingMs: 200 });
+  const { accepted, open } = await serve({ perTurn: 2, clientHelloMs: 200 });
   const client = await open();
   const closed = once(client.resume(), 'close');
-  send(client, await greetingFor(undefined));
+  send(client, await clientHelloFor(undefined));
   await closed;
   expect(accepted).toHaveLength(0);
 });
@@ -79,7 +86,7 @@ function record(payload: Buffer): Buffer {
 }
 
 /** Records of a message that says that it is as long as it can be. */
-function endlessGreeting(): readonly Buffer[] {
-  const rest = Array.from({ length: maxGreetingBytes / 1_000 + 1 }, () => record(Buffer.alloc(1_000)));
+function endlessClientHello(): readonly Buffer[] {
+  const rest = Array.from({ length: maxClientHelloBytes / 1_000 + 1 }, () => record(Buffer.alloc(1_000)));
   return [record(Buffer.of(1, 0xff, 0xff, 0xff)), ...rest];
 }

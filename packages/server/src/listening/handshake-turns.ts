@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { FairTurns } from '../core/scheduling/fair-turns.ts';
 import { sourceKey } from '../core/windows/rate-windows.ts';
-import { greetingState } from './greeting.ts';
+import { ClientHelloReader } from './client-hello.ts';
 
 /** How fast TLS handshakes begin. */
 export interface HandshakePace {
   /** How many begin in one turn of the event loop. */
   readonly perTurn: number;
   /** How long a client may take for its first message. */
-  readonly greetingMs: number;
+  readonly clientHelloMs: number;
 }
 
 /**
@@ -18,25 +18,24 @@ export interface HandshakePace {
  */
 export function handshakesInTurn(
   accept: (socket: Socket) => void,
-  { perTurn, greetingMs }: HandshakePace,
+  { perTurn, clientHelloMs }: HandshakePace,
 ): (socket: Socket) => void {
   const turns = new FairTurns(perTurn);
   return (socket) => {
     const source = sourceKey(socket.remoteAddress ?? '');
     const destroy = () => socket.destroy();
-    const timer = setTimeout(destroy, greetingMs);
-    let received = Buffer.alloc(0);
+    const timer = setTimeout(destroy, clientHelloMs);
+    const reader = new ClientHelloReader();
     const read = () => {
       const chunk: Buffer | null = socket.read();
       if (chunk === null) return;
-      received = Buffer.concat([received, chunk]);
-      const state = greetingState(received);
+      const state = reader.push(chunk);
       if (state === 'invalid') destroy();
       if (state !== 'complete') return;
       clearTimeout(timer);
       socket.off('readable', read);
       // Node's TLS sockets begin with what the connection below has buffered.
-      socket.unshift(received);
+      socket.unshift(reader.take());
       const turn = turns.next(source);
       if (turn === undefined) accept(socket);
       else void turn.then(() => void (socket.destroyed || accept(socket)));

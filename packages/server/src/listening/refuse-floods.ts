@@ -33,7 +33,9 @@ export function refuseFloods(
   const accept = (socket: Socket) => {
     for (const listener of own) Reflect.apply(listener, server, [socket]);
   };
-  const pass = handshakes === undefined ? accept : handshakesInTurn(accept, handshakes);
+  // A connection that waited here while the server was closed would not be known to closeAllConnections(), and would keep the server from closing.
+  const acceptWhileOpen = (socket: Socket) => (server.listening ? accept(socket) : void socket.destroy());
+  const pass = handshakes === undefined ? accept : handshakesInTurn(acceptWhileOpen, handshakes);
   server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket;
     if (isNamedProxy(remoteAddress ?? '', 0) || sources.admit(socket)) {

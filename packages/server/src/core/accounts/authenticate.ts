@@ -19,7 +19,7 @@ export function keyHashIn(authorization: string | undefined): string {
 /** The lengths that an API key can have: those of MAYFLY_BOOTSTRAP_API_KEY in this and earlier versions. Others are not worth a lookup. */
 const keyCharacters = { least: 8, most: 256 };
 
-/** More parts than the credentials of any known scheme consist of: in all, and of those that may be keys, which are few enough to look all of them up. */
+/** How many parts a header may have to be forwarded: in all, and of those that may be keys, which are few enough to look all of them up. Usual credentials have fewer. */
 export const maxCredentialParts = { inAll: 128, lookedUp: 32 };
 
 /**

@@ -98,14 +98,14 @@ async function foreignOriginOf(
   return other?.sandboxId === visit.target.sandboxId ? `http://localhost:${other.port}` : 'null';
 }
 
-/** Whether a visitor sends an API key by mistake. Node keeps only the first of several headers, but all of them would be forwarded. */
+/**
+ * Whether a visitor sends an API key by mistake. A request has one Authorization header. Of several, Node keeps only the first, but all would be forwarded and would
+ * have to be looked at, so none of them reaches the sandbox.
+ */
 async function sendsApiKey({ core }: GatewayContext, { headers, rawHeaders }: VisitorRequest): Promise<boolean> {
   if (headers.authorization === undefined) return false;
-  for (const [index, name] of rawHeaders.entries()) {
-    if (index % 2 === 1 || name.toLowerCase() !== 'authorization') continue;
-    if (await holdsApiKey(core, rawHeaders[index + 1] ?? '')) return true;
-  }
-  return false;
+  const count = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length;
+  return count > 1 || (await holdsApiKey(core, headers.authorization));
 }
 
 /** The addresses that a request came through, nearest first; the last one is the visitor's. What the visitor wrote about itself is dropped. */

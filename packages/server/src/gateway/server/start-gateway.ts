@@ -61,7 +61,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const refused = new RefusedRequests({ clock, metrics, log, perMinute: limits.refusedRequestsPerMinute });
   const gateway: GatewayContext = { core, domain, trustsProxy, limits, connect, agent, refused };
   const server = await createServer(certificates, limits);
-  const handshakes = { perTurn: limits.handshakesPerTurn, greetingMs: limits.handshakeMs };
+  const handshakes = { perTurn: limits.handshakesPerTurn, clientHelloMs: limits.handshakeMs };
   refuseFloods(server, { port: 'previews', limits, handshakes, trustProxy: options.trustProxy, metrics, log });
   const connections = new Connections(domain, limits);
   connections.watch(server);

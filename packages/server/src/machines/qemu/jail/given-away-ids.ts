@@ -87,7 +87,7 @@ function sourcesOf(database: AccountDatabase, nsswitch: string): readonly string
     .filter((name) => name !== '');
 }
 
-/** The same, from texts. Pure. */
+/** The problems that `checkGivenAwayIds` finds, from texts. Pure. */
 export function findGivenAwayIds({ subordinate, accounts }: IdSources, own: IdRange = ownIds): HostProblem[] {
   const last = own.first + own.count - 1;
   const needed = `Mayfly runs machines under the ids ${own.first} to ${last}`;
