@@ -9,13 +9,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const self = fileURLToPath(import.meta.url);
@@ -142,14 +143,21 @@ async function install() {
   const what = ['install', '--no-save', '--include=dev', '--include=optional'];
   // Nothing that is installed needs its scripts, and they would run as root.
   const args = [...what, '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-  const child = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const collect = (bytes) => {
     if (output.length < maxOutputCharacters) output += bytes;
   };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  const end = await waitForExit(child, 'npm');
+  const run = (program, words) => {
+    const child = spawn(program, words, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    return waitForExit(child, 'npm');
+  };
+  let end = await run('npm', args);
+  // npm leaves out programs for this platform that need a newer Node.js than the host's own. The project's Node.js, which it has just installed, runs them.
+  const script = npmScript();
+  const isWithout = () => end.code === 0 && !end.interrupted && missingPrograms().length > 0;
+  if (isWithout() && existsSync(projectNode) && script !== undefined) end = await run(projectNode, [script, ...args]);
   clearInterval(progress);
   if (end.interrupted) process.exit(end.code);
   if (end.code !== 0 || !existsSync(projectNode)) {
@@ -159,7 +167,7 @@ async function install() {
       end.code === 0 ? `npm install did not install ${projectNode}.` : `npm install failed with exit code ${end.code}.`;
     fail(`✗ npm packages … ${elapsed()}. ${reason} Check the network and npm's registry setting, then try again.`);
   }
-  const different = differencesFromLock();
+  const different = [...differencesFromLock(), ...missingPrograms()];
   if (different.length > 0) {
     fail(
       `✗ npm packages … ${elapsed()}. The installed packages are not those that package-lock.json lists: ${different.slice(0, 5).join(', ')}. Restore package-lock.json, then try again.`,
@@ -180,6 +188,24 @@ function differencesFromLock() {
   return [...foreign, ...missing];
 }
 
+/** The listed packages with programs for this platform that are not installed. */
+function missingPrograms() {
+  const installed = packagesIn(join(modules, '.package-lock.json'));
+  const fits = (wanted, own) => wanted === undefined || [wanted].flat().includes(own);
+  const isForThis = ({ optional, cpu, os, libc }) =>
+    optional && cpu !== undefined && fits(cpu, process.arch) && fits(os, process.platform) && fits(libc, 'glibc');
+  const listed = Object.entries(packagesIn(join(root, 'package-lock.json')));
+  return listed.filter(([path, entry]) => isForThis(entry) && installed[path] === undefined).map(([path]) => path);
+}
+
+/** npm's own script, so that another Node.js can run it; undefined if the npm on the PATH is something else. */
+function npmScript() {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = folders.map((folder) => join(folder, 'npm')).find((path) => existsSync(path));
+  const path = found === undefined ? undefined : realpathSync(found);
+  return path?.endsWith('.js') ? path : undefined;
+}
+
 /** The packages that a lock file of npm lists, by path. */
 function packagesIn(lockFile) {
   const text = readText(lockFile);
@@ -189,7 +215,9 @@ function packagesIn(lockFile) {
 /** Runs set-up with the project's own Node.js and returns its exit code. */
 async function runSetup(args) {
   const flags = ['--disable-warning=ExperimentalWarning'];
-  const env = { ...process.env, PATH: `${join(modules, '.bin')}:${process.env.PATH ?? ''}` };
+  // Its own folder too: not every npm links it into the folder of programs.
+  const folders = [join(modules, '.bin'), dirname(projectNode), process.env.PATH ?? ''];
+  const env = { ...process.env, PATH: folders.join(delimiter) };
   const main = join(root, 'packages', 'setup', 'src', 'main.ts');
   const child = spawn(projectNode, [...flags, main, ...args], { env, stdio: 'inherit' });
   return (await waitForExit(child, projectNode)).code;

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -31,6 +40,10 @@ mkdir -p ${node} && touch ${node}/node
 echo '${lockFile(packages)}' > node_modules/.package-lock.json
 `;
   writeFileSync(join(checkout, 'bin', 'npm'), npm, { mode: 0o755 });
+  return bootstrap();
+}
+
+function bootstrap() {
   const env = { PATH: `${join(checkout, 'bin')}:/usr/bin:/bin` };
   const { status, stderr } = spawnSync(process.execPath, ['bootstrap.mjs', 'install-under-lock'], {
     cwd: checkout,
@@ -61,6 +74,43 @@ test.each([
   expect(stderr).toMatch(
     /The installed packages are not those that package-lock.json lists: node_modules\/(pino|other)\. Restore/,
   );
+});
+
+test("programs for this platform that npm leaves out, because they need a newer Node.js than the host has, are installed with the project's own", () => {
+  const program = { version: '2.0.0', integrity: 'sha512-f', optional: true, cpu: [process.arch], os: ['linux'] };
+  const others = {
+    'node_modules/for-musl': { ...program, libc: ['musl'] },
+    'node_modules/for-another': { ...program, cpu: ['s390x'] },
+  };
+  writeFileSync(
+    join(checkout, 'package-lock.json'),
+    lockFile({ ...listed, ...others, 'node_modules/program': program }),
+  );
+  // The npm of the host, which installs the program only if it is run a second time.
+  const node = `node_modules/node-linux-${process.arch}/bin`;
+  const script = `#!/usr/bin/env node
+const { appendFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } = require('node:fs');
+const isFirst = !existsSync('${node}/node');
+appendFileSync('runs', process.argv.slice(2).join(' ') + '\\n');
+mkdirSync('${node}', { recursive: true });
+if (isFirst) symlinkSync(process.execPath, '${node}/node');
+const packages = isFirst ? ${JSON.stringify(expected)} : ${JSON.stringify({ ...expected, 'node_modules/program': program })};
+writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }));
+`;
+  writeFileSync(join(checkout, 'npm-cli.js'), script, { mode: 0o755 });
+  symlinkSync(join(checkout, 'npm-cli.js'), join(checkout, 'bin', 'npm'));
+  symlinkSync(process.execPath, join(checkout, 'bin', 'node'));
+  expect(bootstrap()).toMatchObject({ status: 0, isComplete: true });
+  const runs = readFileSync(join(checkout, 'runs'), 'utf8').trim().split('\n');
+  expect(runs).toHaveLength(2);
+  expect(runs[1]).toBe(runs[0]);
+});
+
+test('set-up stops if a program for this platform is missing', () => {
+  const program = { version: '2.0.0', integrity: 'sha512-f', optional: true, cpu: process.arch, os: 'linux' };
+  writeFileSync(join(checkout, 'package-lock.json'), lockFile({ ...listed, 'node_modules/program': program }));
+  const { status, stderr } = install(expected);
+  expect([status, stderr]).toEqual([1, expect.stringContaining('lists: node_modules/program. Restore')]);
 });
 
 interface LockedPackage {
