@@ -157,7 +157,10 @@ async function install() {
   // npm leaves out programs for this platform that need a newer Node.js than the host's own. The project's Node.js, which it has just installed, runs them.
   const script = npmScript();
   const isWithout = () => end.code === 0 && !end.interrupted && missingPrograms().length > 0;
-  if (isWithout() && existsSync(projectNode) && script !== undefined) end = await run(projectNode, [script, ...args]);
+  if (isWithout() && existsSync(projectNode) && script !== undefined) {
+    // Debian's Node.js trusts the authorities of the host, others only those that they come with.
+    end = await run(projectNode, ['--use-system-ca', script, ...args]);
+  }
   clearInterval(progress);
   if (end.interrupted) process.exit(end.code);
   if (end.code !== 0 || !existsSync(projectNode)) {
