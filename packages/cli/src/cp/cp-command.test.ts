@@ -84,8 +84,10 @@ describe('a folder', () => {
     expect(treeOf(join(guest, 'new/copy'))).toEqual(original);
     await expectCopied(`web:${guest}/new/copy`, join(here, 'back'));
     expect(treeOf(join(here, 'back'))).toEqual(original);
-    // Again, over what is there.
+    // Again, over what is there. Only root may write into a read-only folder.
+    chmodSync(join(here, 'back/sealed'), 0o755);
     await expectCopied(`web:${guest}/new/copy/.`, join(here, 'back'));
+    chmodSync(join(here, 'back/sealed'), 0o555);
     expect(treeOf(join(here, 'back'))).toEqual(original);
     for (const path of [join(here, 'tree'), join(here, 'back'), join(guest, 'new/copy')])
       chmodSync(join(path, 'sealed'), 0o755);
