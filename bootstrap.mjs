@@ -156,9 +156,9 @@ async function install() {
   let end = await run('npm', args);
   // npm leaves out programs for this platform that need a newer Node.js than the host's own. The project's Node.js, which it has just installed, runs them.
   const script = npmScript();
-  const isWithout = () => end.code === 0 && !end.interrupted && missingPrograms().length > 0;
-  if (isWithout() && existsSync(projectNode) && script !== undefined) {
-    // Debian's Node.js trusts the authorities of the host, others only those that they come with.
+  const isIncomplete = end.code === 0 && !end.interrupted && missingPrograms().length > 0;
+  if (isIncomplete && existsSync(projectNode) && script !== undefined) {
+    // Debian's Node.js trusts the certificate authorities of the host. Others trust only the ones built in, unless told.
     end = await run(projectNode, ['--use-system-ca', script, ...args]);
   }
   clearInterval(progress);
@@ -170,10 +170,16 @@ async function install() {
       end.code === 0 ? `npm install did not install ${projectNode}.` : `npm install failed with exit code ${end.code}.`;
     fail(`✗ npm packages … ${elapsed()}. ${reason} Check the network and npm's registry setting, then try again.`);
   }
-  const different = [...differencesFromLock(), ...missingPrograms()];
+  const different = differencesFromLock();
   if (different.length > 0) {
     fail(
       `✗ npm packages … ${elapsed()}. The installed packages are not those that package-lock.json lists: ${different.slice(0, 5).join(', ')}. Restore package-lock.json, then try again.`,
+    );
+  }
+  const missing = missingPrograms();
+  if (missing.length > 0) {
+    fail(
+      `✗ npm packages … ${elapsed()}. npm did not install programs for this platform: ${missing.slice(0, 5).join(', ')}. Check the network, or install Node.js 22 or newer with its npm, then try again.`,
     );
   }
   say(`✓ npm packages … ${elapsed()}`);

@@ -25,7 +25,7 @@ interface Command {
   readonly run: (prepared: Prepared, args: readonly string[]) => Promise<number>;
   /** Whether it starts machines, so that an unfit host is refused before anything is built. */
   readonly startsMachines: boolean;
-  /** Whether it only measures, so that root runs it in a checkout that other users can change, after a warning. */
+  /** Whether root may run it in a checkout that other users can change, which is then only a warning: it only measures. */
   readonly allowsUntrustedCheckout?: true;
   /** Whether it makes `mayfly` a command of this host. */
   readonly installsCommand?: true;

@@ -37,7 +37,7 @@ export interface PrepareOptions {
   readonly guestUpdate?: string;
   /** The folder whose code root runs; by default this checkout. */
   readonly checkout?: string;
-  /** Whether root runs a checkout that other users can change after a warning; by default only for tests. */
+  /** Whether root may run a checkout that other users can change, which is then only a warning. By default only for tests. */
   readonly allowsUntrustedCheckout?: boolean;
 }
 

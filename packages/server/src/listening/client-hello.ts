@@ -6,7 +6,7 @@ const messageHeaderBytes = 4;
 /** The longest ClientHello. Usual ones have 0.5 to 2 KiB. */
 export const maxClientHelloBytes = 32_768;
 
-/** How much of its first message a TLS client has sent; `invalid` if it is none. */
+/** How much of its first message a TLS client has sent; `invalid` if what it sent is not one. */
 type ClientHelloState = 'incomplete' | 'complete' | 'invalid';
 
 /** Reads the first message of a TLS client (ClientHello), which may be spread over several records. Looks at each byte once, however slowly they arrive. */

@@ -61,19 +61,21 @@ test('a connection is handed over with all that it sent, and not before its firs
 
 test.each([
   [
-    'sends only a part of its first message',
+    'sends only a part of its first message for too long',
+    200,
     (client: Socket, clientHello: Buffer) => client.write(clientHello.subarray(0, 9)),
   ],
   [
     'ends before its first message is complete',
+    60_000,
     (client: Socket, clientHello: Buffer) => client.end(clientHello.subarray(0, 9)),
   ],
-  ['sends something else', (client: Socket) => client.write('GET / HTTP/1.1\r\n\r\n')],
-  ['sends another message of a handshake', (client: Socket) => client.write(record(Buffer.of(2, 0, 0, 0)))],
-  ['sends a record without content', (client: Socket) => client.write(record(Buffer.alloc(0)))],
-  ['never ends its first message', (client: Socket) => client.write(Buffer.concat(endlessClientHello()))],
-])('a connection that %s is closed', async (_, send) => {
-  const { accepted, open } = await serve({ perTurn: 2, clientHelloMs: 200 });
+  ['sends something else', 60_000, (client: Socket) => client.write('GET / HTTP/1.1\r\n\r\n')],
+  ['sends another message of a handshake', 60_000, (client: Socket) => client.write(record(Buffer.of(2, 0, 0, 0)))],
+  ['sends a record without content', 60_000, (client: Socket) => client.write(record(Buffer.alloc(0)))],
+  ['never ends its first message', 60_000, (client: Socket) => client.write(Buffer.concat(endlessClientHello()))],
+])('a connection that %s is closed', async (_, clientHelloMs, send) => {
+  const { accepted, open } = await serve({ perTurn: 2, clientHelloMs });
   const client = await open();
   const closed = once(client.resume(), 'close');
   send(client, await clientHelloFor(undefined));

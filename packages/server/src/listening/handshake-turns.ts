@@ -12,8 +12,8 @@ export interface HandshakePace {
 }
 
 /**
- * Returns what hands new connections to a TLS server: each once its client has sent its whole first message, `perTurn` of them in one turn of the event loop, and each
- * source address in its turn. A handshake takes about a millisecond, most of it for that message, and a flood of connections arrives in a single turn. Node's SNICallback
+ * Returns a listener that hands new connections to a TLS server: each once its client has sent its whole first message, `perTurn` of them in one turn of the event loop, and
+ * each source address in its turn. A handshake takes about a millisecond, most of it for that message, and a flood of connections arrives in a single turn. Node's SNICallback
  * could delay only clients that send a server name.
  */
 export function handshakesInTurn(

@@ -93,7 +93,7 @@ async function testAnywhere(setup: PrepareOptions, options: KvmTestOptions): Pro
   const leaveOut = leavesOutService(parts.context.arch, { short, files }) ? [serviceSuite] : [];
   if (leaveOut.length > 0) {
     setup.announcer.line(
-      `  ${serviceSuite} is left out of the short form: on one CPU it may take longer than that may. Name it to run it.`,
+      `  ${serviceSuite} is left out of the short form, which has no time for it on one CPU. Name it to run it.`,
     );
   }
   return await runInOuterMachine(engine, parts, {

@@ -292,7 +292,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'kvm/machine',
-    shows: 'accelerator, jail and clock of a machine on KVM, and its way through save, copy and rollback',
+    shows: 'accelerator, jail and clock of a machine on KVM, and that it can be saved, copied and rolled back',
     sources: [
       ...jail,
       ...driver,
