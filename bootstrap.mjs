@@ -179,7 +179,7 @@ async function install() {
   const missing = missingPrograms();
   if (missing.length > 0) {
     fail(
-      `✗ npm packages … ${elapsed()}. npm did not install programs for this platform: ${missing.slice(0, 5).join(', ')}. Check the network, or install Node.js 22 or newer with its npm, then try again.`,
+      `✗ npm packages … ${elapsed()}. Programs for this platform were not installed: ${missing.slice(0, 5).join(', ')}. Check the network, or install Node.js 22 or newer with its npm, then try again.`,
     );
   }
   say(`✓ npm packages … ${elapsed()}`);

@@ -112,7 +112,7 @@ test('set-up stops if a program for this platform is missing', () => {
   const { status, stderr } = install(expected);
   expect([status, stderr]).toEqual([
     1,
-    expect.stringContaining('this platform: node_modules/program. Check the network'),
+    expect.stringContaining('were not installed: node_modules/program. Check the network'),
   ]);
 });
 
