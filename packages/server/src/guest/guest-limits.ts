@@ -68,8 +68,8 @@ export const guestLimits = Object.freeze({
   turnMs: 2,
   /** HTTP/2 pings and settings that one connection may send, and likewise interim responses. An agent sends one settings frame and nothing else. */
   unexpectedFrames: 16,
-  /** The payload of an HTTP/2 frame; the default of the protocol, which the service does not change. */
-  http2FrameBytes: 16_384,
+  /** The payload of an HTTP/2 frame: as much as an agent reads from a tunnel at once, because every frame costs an emulated guest time. */
+  http2FrameBytes: 65_536,
   /** The compressed headers of one answer. An agent needs less than 200 bytes. */
   headersFrameBytes: 1_024,
   /** Every so many of them count as one more frame, because each byte may stand for a header. */

@@ -29,6 +29,7 @@ export class Connection {
       settings: {
         enablePush: false,
         initialWindowSize: guestLimits.streamWindowBytes,
+        maxFrameSize: guestLimits.http2FrameBytes,
         maxHeaderListSize: guestLimits.headerListBytes,
       },
     });

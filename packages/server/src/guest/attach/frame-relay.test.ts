@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { rawFrame } from '../../../test/guest/raw-http2.ts';
 import { openUnixSocket } from '../../../test/guest/wire.ts';
 import { guestLimits } from '../guest-limits.ts';
@@ -64,6 +65,22 @@ test('a session that does not read stops the guest, and a guest that does not re
   }
   for (let turn = 0; turn < 1_000; turn += 1) await new Promise(setImmediate);
   expect(sentBytes).toBeLessThan(10_000_000);
+});
+
+test('a guest that reads slowly gets every byte as it was sent', async () => {
+  const { relay, guest } = await openRelay();
+  const sent = randomBytes(5_000_000);
+  const received: Buffer[] = [];
+  let receivedBytes = 0;
+  guest.on('data', (chunk: Buffer) => {
+    received.push(chunk);
+    receivedBytes += chunk.length;
+    guest.pause();
+    setImmediate(() => guest.resume());
+  });
+  for (let at = 0; at < sent.length; at += 50_000) relay.socket.write(sent.subarray(at, at + 50_000));
+  await vi.waitFor(() => expect(receivedBytes).toBe(sent.length), { timeout: 60_000, interval: 5 });
+  expect(Buffer.concat(received).equals(sent)).toBe(true);
 });
 
 test('HTTP/2 gets the last bytes of a data port that ends, although nobody takes what it sends', async () => {

@@ -2,7 +2,40 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { guestLimits } from '../guest-limits.ts';
 import { FrameGate } from './frame-gate.ts';
-import { openSocketPair, type SocketPair } from './socket-pair.ts';
+import { openSocketPair, type PairReader, type SocketPair } from './socket-pair.ts';
+
+/** How much of what HTTP/2 sends is read at once. More costs less time per byte, and more memory for each machine. */
+const bufferBytes = 128 * 1024;
+
+/** Passes what HTTP/2 sends to the data port. Nobody has to judge it, and it needs no new buffer for each read. */
+class ToGuest implements PairReader {
+  readonly buffer = Buffer.allocUnsafeSlow(bufferBytes);
+  #data: Duplex | undefined;
+  #isPaused = false;
+  #resume = (): void => {};
+
+  start(data: Duplex, resume: () => void): void {
+    this.#data = data;
+    this.#resume = resume;
+    data.once('close', this.#written);
+  }
+
+  take(bytes: Buffer): boolean {
+    // Unread, what a closed port does not get any more could keep HTTP/2 from reading to the end.
+    if (this.#data?.writable !== true) return true;
+    this.#data.write(bytes, this.#written);
+    this.#isPaused = this.#data.writableLength > 0;
+    return !this.#isPaused;
+  }
+
+  /** Reads again once the port has taken everything that is in the buffer. */
+  readonly #written = (): void => {
+    const isTaken = this.#data === undefined || this.#data.destroyed || this.#data.writableLength === 0;
+    if (!this.#isPaused || !isTaken) return;
+    this.#isPaused = false;
+    this.#resume();
+  };
+}
 
 /**
  * Passes bytes between the data port and `node:http2`, so that the frames of the agent are judged first. HTTP/2 takes over a socket itself: it
@@ -11,17 +44,20 @@ import { openSocketPair, type SocketPair } from './socket-pair.ts';
 export class FrameRelay {
   readonly #pair: SocketPair;
   readonly #gate: FrameGate;
+  readonly #toGuest: ToGuest;
   #allowance: number = guestLimits.framesPerTurn;
   #isRenewalScheduled = false;
 
-  private constructor(pair: SocketPair) {
+  private constructor(pair: SocketPair, toGuest: ToGuest) {
     this.#pair = pair;
+    this.#toGuest = toGuest;
     this.#gate = new FrameGate(() => pair.other.bytesRead);
   }
 
   /** Throws if the process can open no more sockets. */
   static async open(): Promise<FrameRelay> {
-    return new FrameRelay(await openSocketPair());
+    const toGuest = new ToGuest();
+    return new FrameRelay(await openSocketPair(toGuest), toGuest);
   }
 
   /** The socket for HTTP/2. */
@@ -56,12 +92,11 @@ export class FrameRelay {
         other.once('drain', () => data.resume());
       }
     };
-    other.pipe(data, { end: false });
-    // HTTP/2 gets all that has passed, and then the end. What it still sends is dropped; unread, it could keep HTTP/2 from reading that far.
+    this.#toGuest.start(data, () => other.resume());
+    // HTTP/2 gets all that has passed, and then the end.
     data.once('end', () => {
       if (!isWaiting) other.end();
     });
-    data.once('close', () => other.resume());
     data.on('data', pass).resume();
   }
 
