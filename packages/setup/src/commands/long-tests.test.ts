@@ -64,8 +64,8 @@ describe('a run', () => {
   });
 
   it('gives each part its own variables', async () => {
-    const args = ['-e', "process.exit(process.env.MAYFLY_TEST_LONG === '1' ? 0 : 1)"];
-    const results = await run([part('a', 0, { args, env: { MAYFLY_TEST_LONG: '1' } }), part('b', 0, { args })]);
+    const args = ['-e', "process.exit(process.env.MAYFLY_TEST_EXAMPLE === '1' ? 0 : 1)"];
+    const results = await run([part('a', 0, { args, env: { MAYFLY_TEST_EXAMPLE: '1' } }), part('b', 0, { args })]);
     expect(results.map(({ outcome }) => outcome)).toEqual(['passed', 'FAILED']);
   });
 

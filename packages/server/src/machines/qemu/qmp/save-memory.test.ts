@@ -76,12 +76,15 @@ const nothing = async (): Promise<void> => {};
 
 test('a running machine is saved, stands still for a moment, and goes on', async () => {
   const { monitor, machine } = qemu();
-  let stoodStill = false;
-  const atInstant = async (): Promise<void> => {
-    stoodStill = !machine.running;
-  };
-  expect(await saveMemory(monitor, { path: '/m/memory', atInstant, signal })).toBe(180);
-  expect([stoodStill, machine.running]).toEqual([true, true]);
+  const seen: [string, boolean, string][] = [];
+  const note = (moment: string) => async () => void seen.push([moment, machine.running, machine.migration]);
+  const save = { path: '/m/memory', afterOpen: note('open'), atInstant: note('instant'), signal };
+  expect(await saveMemory(monitor, save)).toBe(180);
+  expect(seen).toEqual([
+    ['open', true, 'active'],
+    ['instant', false, 'pre-switchover'],
+  ]);
+  expect(machine.running).toBe(true);
 });
 
 test('a paused machine stays paused', async () => {

@@ -10,6 +10,8 @@ type Monitor = Pick<QmpClient, 'execute' | 'onEvent' | 'closed'>;
 export interface MemorySave {
   /** An existing file that QEMU may write. */
   readonly path: string;
+  /** Runs when QEMU has opened the file, before much of it is written. */
+  readonly afterOpen?: () => Promise<void>;
   /** Runs while the machine stands still, at the instant that is saved. */
   readonly atInstant: () => Promise<void>;
   /** Runs before a machine that changes its memory too fast is stopped. Without this call such a machine looks like a paused one. */
@@ -52,7 +54,7 @@ const finalStatuses: readonly string[] = ['none', 'completed', 'failed', 'cancel
  * still. The machine goes on afterwards, also when this fails; one that was paused stays paused.
  */
 export async function saveMemory(qmp: Monitor, save: MemorySave): Promise<number> {
-  const { path, atInstant, beforeStop, signal, deadlines = machineDeadlines.save } = save;
+  const { path, afterOpen, atInstant, beforeStop, signal, deadlines = machineDeadlines.save } = save;
   signal.throwIfAborted();
   const { running } = runState.parse(await qmp.execute('query-status'));
   using watch = new MigrationWatch(qmp, signal);
@@ -66,6 +68,7 @@ export async function saveMemory(qmp: Monitor, save: MemorySave): Promise<number
   try {
     await prepare(qmp);
     await qmp.execute('migrate', { uri: `file:${path}` });
+    await afterOpen?.();
     await withDeadline('copying the memory', deadlines.convergeMs, watch.until('pre-switchover')).catch(
       async (error: unknown) => {
         if (!(error instanceof DeadlineExceeded)) throw error;
