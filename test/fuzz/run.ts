@@ -27,6 +27,8 @@ export interface FuzzResult {
 }
 
 const concurrency = 16;
+/** The service limits how fast one address may open connections, and a fast host would reach that. */
+const sourceAddresses = Array.from({ length: 16 }, (_, index) => `127.0.0.${index + 1}`);
 const batchSize = 250;
 const maxFailures = 10;
 /** Creates and saves may queue on a busy host; the specification tells clients to wait several minutes. */
@@ -55,15 +57,19 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const statistics = new Statistics();
   const failures: string[] = [];
   const requests = generateRequests(options);
+  let sent = 0;
 
   const send = async (request: FuzzRequest): Promise<void> => {
     const bytes = render(request, key);
     const startedMs = performance.now();
     const limitMs = deadlineMs[request.operation] ?? otherDeadlineMs;
     const halfClose = isMisframed(request);
+    const localAddress = sourceAddresses[sent % sourceAddresses.length] ?? '';
+    sent += 1;
     const result = await sendRawBytes(baseUrl, bytes, limitMs, {
       headOnly: request.method === 'HEAD',
       halfClose,
+      localAddress,
     }).catch((error: Error) => error);
     const response = result instanceof Error ? undefined : result;
     const problems = result instanceof Error ? [result.message] : findFuzzProblems(request, response, checkPublished);
