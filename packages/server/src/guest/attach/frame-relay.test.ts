@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { rawFrame } from '../../../test/guest/raw-http2.ts';
 import { openUnixSocket } from '../../../test/guest/wire.ts';
 import { guestLimits } from '../guest-limits.ts';
@@ -79,7 +79,7 @@ test('a guest that reads slowly gets every byte as it was sent', async () => {
     setImmediate(() => guest.resume());
   });
   for (let at = 0; at < sent.length; at += 50_000) relay.socket.write(sent.subarray(at, at + 50_000));
-  await vi.waitFor(() => expect(receivedBytes).toBe(sent.length), { timeout: 60_000, interval: 5 });
+  await expect.poll(() => receivedBytes).toBe(sent.length);
   expect(Buffer.concat(received).equals(sent)).toBe(true);
 });
 

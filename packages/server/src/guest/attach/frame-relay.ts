@@ -21,7 +21,7 @@ class ToGuest implements PairReader {
   }
 
   take(bytes: Buffer): boolean {
-    // Unread, what a closed port does not get any more could keep HTTP/2 from reading to the end.
+    // What a closed port cannot take is dropped. If it stayed unread, HTTP/2 might not read to the end.
     if (this.#data?.writable !== true) return true;
     this.#data.write(bytes, this.#written);
     this.#isPaused = this.#data.writableLength > 0;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openSocketPair } from './socket-pair.ts';
 
 /** The abstract names of the sockets that this test can see. */
@@ -22,23 +22,19 @@ async function openPair() {
   return { ...(await openSocketPair({ buffer, take })), taken };
 }
 
-async function reach(taken: readonly string[], ...expected: string[]): Promise<void> {
-  await vi.waitFor(() => expect(taken).toEqual(expected), { timeout: 30_000, interval: 5 });
-}
-
 test('the two ends are connected in both directions, and the reader is called again only when it goes on', async () => {
   const { fresh, other, taken } = await openPair();
   const atFresh = once(fresh, 'data');
   fresh.write('to the other end');
   other.write('and back');
   expect(String(await atFresh)).toBe('and back');
-  await reach(taken, 'to the other end');
+  await expect.poll(() => taken).toEqual(['to the other end']);
   fresh.write('more');
   other.write('once more');
   await once(fresh, 'data');
   expect(taken).toHaveLength(1);
   other.resume();
-  await reach(taken, 'to the other end', 'more');
+  await expect.poll(() => taken).toEqual(['to the other end', 'more']);
   other.resume();
   fresh.destroy();
   await once(other, 'close');
@@ -56,7 +52,7 @@ test('another program that connects first gets nothing of ours and is disconnect
   const { fresh, other, taken } = await opening;
   await Promise.all(gone);
   fresh.write('ours');
-  await reach(taken, 'ours');
+  await expect.poll(() => taken).toEqual(['ours']);
   fresh.destroy();
   other.destroy();
 });
